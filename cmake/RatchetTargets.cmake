@@ -1,0 +1,43 @@
+# Compiler settings and the one way a target of this project is made.
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+find_program(LLD ld.lld)
+if(LLD)
+  add_link_options(-fuse-ld=lld)
+endif()
+
+add_compile_options(-Wall -Wextra -Wpedantic -Werror -Wnon-virtual-dtor -Woverloaded-virtual)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ 12 reports these on std::variant and std::string code that is sound (GCC bugs 105562, 105329).
+  add_compile_options(-Wno-maybe-uninitialized -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
+endif()
+if(RATCHET_SANITIZE)
+  set(CMAKE_CXX_FLAGS_RELEASE "-O1 -g1")
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
+# ratchet_library(<name> [SYSTEM_LIBRARIES ...] [USES ...]): every .cpp below the calling folder, as a static library.
+# USES are our own libraries (PUBLIC); SYSTEM_LIBRARIES are the technology that this folder hides (PRIVATE).
+function(ratchet_library name)
+  cmake_parse_arguments(ARG "" "" "SYSTEM_LIBRARIES;USES;EXCLUDE" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
+  foreach(path IN LISTS ARG_EXCLUDE)
+    list(REMOVE_ITEM sources "${CMAKE_CURRENT_SOURCE_DIR}/${path}")
+  endforeach()
+  if(NOT sources)
+    add_library(${name} INTERFACE)
+    target_link_libraries(${name} INTERFACE ${ARG_USES})
+    return()
+  endif()
+  add_library(${name} STATIC ${sources})
+  target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${name} PUBLIC ${ARG_USES} PRIVATE ${ARG_SYSTEM_LIBRARIES})
+endfunction()

@@ -1,0 +1,63 @@
+#pragma once
+// An agent version: prompt, model, tools, policy and budgets as one immutable unit.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/model/config.hpp"
+#include "runtime/result.hpp"
+#include "runtime/run/budgets.hpp"
+#include "runtime/tools/manifest.hpp"
+
+namespace ratchet {
+
+struct PolicyRule {
+  std::string tool;  ///< a name, or a glob with `*`
+  Decision then = Decision::deny;
+};
+
+struct AgentDefinition {
+  std::string agent_id;
+  std::string model;  ///< the server's name of it
+  ModelSettings settings;
+  std::string system_prompt;
+  std::vector<std::string> tools;
+  std::vector<PolicyRule>
+      policy;  ///< the first match decides; nothing matches: read-only tools are allowed, others ask
+  Budgets budgets;
+  std::uint32_t result_cap_tokens = 2'000;
+  bool interactive = false;
+
+  Json source;  ///< the definition as it was registered, canonical; its SHA-256 is the digest
+  Hash digest;
+};
+
+/// Reads a definition from canonical JSON. Errors: unknown_field, not_supported, invalid_definition, with a
+/// pointer.
+Result<AgentDefinition> parse_agent(std::string_view json);
+
+/// A registered version with the manifests that it pinned, shared by all runs of it. Tools are sorted by
+/// name.
+struct AgentVersion {
+  AgentDefinition definition;
+  std::uint32_t version = 0;
+  std::vector<ToolManifest> tools;
+
+  const ToolManifest* find_tool(std::string_view name) const;
+};
+
+/// Finds the versions of a team. Called from any thread; cheap after the first time.
+class AgentCatalog {
+ public:
+  virtual ~AgentCatalog() = default;
+  /// `version` 0: the one that serves. Errors: unknown_agent.
+  virtual Result<std::shared_ptr<const AgentVersion>> find(std::string_view team,
+                                                           std::string_view agent_id,
+                                                           std::uint32_t version) = 0;
+};
+
+}  // namespace ratchet

@@ -1,0 +1,462 @@
+#pragma once
+// The events of a run: everything there is to know about it. Each type names its fields once, with number and
+// name: the number stands in the journal (event/codec.hpp), the name on the wire (event/json.hpp). Numbers
+// are never reused; a field that is added later is absent from old records and takes its default.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/content.hpp"
+#include "runtime/model/config.hpp"
+#include "runtime/model/reply.hpp"
+#include "runtime/run/budgets.hpp"
+#include "runtime/time.hpp"
+#include "runtime/tools/types.hpp"
+
+namespace ratchet {
+
+RATCHET_ENUM(StopReason,
+             final_answer,
+             step_limit,
+             token_limit,
+             time_limit,
+             cost_limit,
+             repeated_call,
+             cancelled,
+             refused,
+             model_length,
+             context_overflow,
+             model_error,
+             pause_expired,
+             internal_error)
+RATCHET_ENUM(PauseReason, approval, message, unknown_outcome, reauth, operator_)
+RATCHET_ENUM(CallPurpose, step, compaction)
+RATCHET_ENUM(BudgetKind, steps, tokens, seconds, usd)
+RATCHET_ENUM(CallOutcome, happened, did_not_happen)
+
+struct PinnedTool {
+  std::string name;
+  Hash digest;
+
+  bool operator==(const PinnedTool&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "name", self.name);
+    visit(2, "digest", self.digest);
+  }
+};
+
+struct RunStarted {
+  std::string agent_id;
+  std::uint32_t agent_version = 0;
+  Hash agent_digest;
+  std::vector<PinnedTool> tools;  ///< sorted by name, frozen for the run
+  ModelConfig model;
+  ModelSettings settings;
+  Content input;
+  std::string user_id;
+  std::vector<std::string> scopes;
+  std::string team;
+  std::optional<RunId> parent_run_id;
+  RunId root_run_id;
+  std::uint32_t depth = 0;
+  Budgets budgets;
+  Timestamp deadline_at;
+  std::uint64_t seed = 0;
+  std::string harness_version;
+  std::uint32_t rules_version = 1;
+  std::uint32_t assembler_version = 1;
+  std::uint32_t result_cap_tokens = 2'000;
+  bool interactive = false;
+  std::optional<RunId> replay_of;
+  Json labels{"{}"};
+
+  static constexpr std::string_view type = "run.started";
+  bool operator==(const RunStarted&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "agent_id", self.agent_id);
+    visit(2, "agent_version", self.agent_version);
+    visit(3, "agent_digest", self.agent_digest);
+    visit(4, "tools", self.tools);
+    visit(5, "model", self.model);
+    visit(6, "settings", self.settings);
+    visit(7, "input", self.input);
+    visit(8, "user_id", self.user_id);
+    visit(9, "scopes", self.scopes);
+    visit(10, "team", self.team);
+    visit(11, "parent_run_id", self.parent_run_id);
+    visit(12, "root_run_id", self.root_run_id);
+    visit(13, "depth", self.depth);
+    visit(14, "budgets", self.budgets);
+    visit(15, "deadline_at", self.deadline_at);
+    visit(16, "seed", self.seed);
+    visit(17, "harness_version", self.harness_version);
+    visit(18, "rules_version", self.rules_version);
+    visit(19, "assembler_version", self.assembler_version);
+    visit(20, "result_cap_tokens", self.result_cap_tokens);
+    visit(21, "interactive", self.interactive);
+    visit(22, "replay_of", self.replay_of);
+    visit(23, "labels", self.labels);
+  }
+};
+
+struct MessageReceived {
+  Content content;
+  std::string from;
+  std::string idempotency_key;  ///< empty: none was given
+
+  static constexpr std::string_view type = "message.received";
+  bool operator==(const MessageReceived&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "content", self.content);
+    visit(2, "from", self.from);
+    visit(3, "idempotency_key", self.idempotency_key);
+  }
+};
+
+/// Announces one attempt of a model call and reserves what it may cost at most.
+struct ModelRequested {
+  CallPurpose purpose = CallPurpose::step;
+  std::uint32_t attempt = 1;
+  std::uint32_t provider = 0;  ///< index into the run's providers
+  std::uint32_t assembler_version = 1;
+  Hash prompt_hash;   ///< without late text and cache marks
+  Hash request_hash;  ///< of the bytes sent
+  std::int64_t max_tokens = 0;
+  std::string late_text;  ///< the last message of this one request; empty: none
+  std::int64_t estimated_tokens = 0;
+  Amount reserved;
+
+  static constexpr std::string_view type = "model.requested";
+  bool operator==(const ModelRequested&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "purpose", self.purpose);
+    visit(2, "attempt", self.attempt);
+    visit(3, "provider", self.provider);
+    visit(4, "assembler_version", self.assembler_version);
+    visit(5, "prompt_hash", self.prompt_hash);
+    visit(6, "request_hash", self.request_hash);
+    visit(7, "max_tokens", self.max_tokens);
+    visit(8, "late_text", self.late_text);
+    visit(9, "estimated_tokens", self.estimated_tokens);
+    visit(10, "reserved", self.reserved);
+  }
+};
+
+struct ModelCompleted {
+  std::uint32_t attempt = 1;
+  ModelStop stop_reason = ModelStop::end_turn;
+  std::vector<ReplyBlock> content;
+  Usage usage;
+  bool usage_estimated = false;
+  Usd cost_usd;
+  std::int64_t latency_ms = 0;
+  std::int64_t ttft_ms = 0;
+
+  static constexpr std::string_view type = "model.completed";
+  bool operator==(const ModelCompleted&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "attempt", self.attempt);
+    visit(2, "stop_reason", self.stop_reason);
+    visit(3, "content", self.content);
+    visit(4, "usage", self.usage);
+    visit(5, "usage_estimated", self.usage_estimated);
+    visit(6, "cost_usd", self.cost_usd);
+    visit(7, "latency_ms", self.latency_ms);
+    visit(8, "ttft_ms", self.ttft_ms);
+  }
+};
+
+struct ModelFailed {
+  std::uint32_t attempt = 1;
+  std::string error;
+  FailureClass kind = FailureClass::transient;
+  Usage charged;
+  Usd charged_usd;
+  std::optional<Timestamp> retry_at;
+  std::optional<std::uint32_t> next_provider;
+
+  static constexpr std::string_view type = "model.failed";
+  bool operator==(const ModelFailed&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "attempt", self.attempt);
+    visit(2, "error", self.error);
+    visit(3, "class", self.kind);
+    visit(4, "charged", self.charged);
+    visit(5, "charged_usd", self.charged_usd);
+    visit(6, "retry_at", self.retry_at);
+    visit(7, "next_provider", self.next_provider);
+  }
+};
+
+struct ToolRequested {
+  std::string call_id;
+  std::string tool;
+  Json args;
+  Hash args_hash;  ///< SHA-256 of the canonical arguments (RFC 8785)
+  std::uint32_t tier = 1;
+  SideEffects side_effects = SideEffects::none;
+  Verdict verdict;
+  std::uint32_t repeats = 0;  ///< how many times in a row the same call came before this one
+
+  static constexpr std::string_view type = "tool.requested";
+  bool operator==(const ToolRequested&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "call_id", self.call_id);
+    visit(2, "tool", self.tool);
+    visit(3, "args", self.args);
+    visit(4, "args_hash", self.args_hash);
+    visit(5, "tier", self.tier);
+    visit(6, "side_effects", self.side_effects);
+    visit(7, "verdict", self.verdict);
+    visit(8, "repeats", self.repeats);
+  }
+};
+
+/// What an execution does: the call itself, or the question what became of an earlier attempt.
+RATCHET_ENUM(Execution, call, status_check)
+
+struct ToolPlanned {
+  std::string call_id;
+  Hash args_hash;
+  std::string idempotency_key;
+  std::uint32_t attempt = 1;
+  Execution execution = Execution::call;
+  std::optional<Timestamp> until;  ///< the built-in `wait`: when it is over
+
+  static constexpr std::string_view type = "tool.planned";
+  bool operator==(const ToolPlanned&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "call_id", self.call_id);
+    visit(2, "args_hash", self.args_hash);
+    visit(3, "idempotency_key", self.idempotency_key);
+    visit(4, "attempt", self.attempt);
+    visit(5, "execution", self.execution);
+    visit(6, "until", self.until);
+  }
+};
+
+struct ToolResult {
+  std::string call_id;
+  ToolStatus status = ToolStatus::ok;
+  Content content;
+  std::uint64_t bytes = 0;   ///< of the whole result
+  std::uint64_t cut_at = 0;  ///< how much of it the model is shown; equal to `bytes`: all
+  std::int64_t latency_ms = 0;
+  std::uint32_t order = 0;  ///< the how-manieth of its batch to arrive, from 1
+
+  static constexpr std::string_view type = "tool.result";
+  bool operator==(const ToolResult&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "call_id", self.call_id);
+    visit(2, "status", self.status);
+    visit(3, "content", self.content);
+    visit(4, "bytes", self.bytes);
+    visit(5, "cut_at", self.cut_at);
+    visit(6, "latency_ms", self.latency_ms);
+    visit(7, "order", self.order);
+  }
+};
+
+struct BudgetWarning {
+  BudgetKind which = BudgetKind::steps;
+  std::int64_t used = 0;  ///< steps, tokens, seconds or nano-dollars
+  std::int64_t limit = 0;
+
+  static constexpr std::string_view type = "budget.warning";
+  bool operator==(const BudgetWarning&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "which", self.which);
+    visit(2, "used", self.used);
+    visit(3, "limit", self.limit);
+  }
+};
+
+/// A call that may have happened: nobody may run it again or call it failed without a person's word.
+struct CallUnknown {
+  std::string call_id;
+  std::string why;
+
+  static constexpr std::string_view type = "call.unknown";
+  bool operator==(const CallUnknown&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "call_id", self.call_id);
+    visit(2, "why", self.why);
+  }
+};
+
+struct CallResolved {
+  std::string call_id;
+  CallOutcome outcome = CallOutcome::happened;
+  std::string by;
+  Content result;  ///< what the model is told, where it happened
+
+  static constexpr std::string_view type = "call.resolved";
+  bool operator==(const CallResolved&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "call_id", self.call_id);
+    visit(2, "outcome", self.outcome);
+    visit(3, "by", self.by);
+    visit(4, "result", self.result);
+  }
+};
+
+struct RunPaused {
+  std::vector<PauseReason> reasons;
+  Timestamp expires_at;
+  std::vector<std::string> call_ids;
+  std::string error;  ///< of `operator`: what made the run fail
+
+  static constexpr std::string_view type = "run.paused";
+  bool operator==(const RunPaused&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "reasons", self.reasons);
+    visit(2, "expires_at", self.expires_at);
+    visit(3, "call_ids", self.call_ids);
+    visit(4, "error", self.error);
+  }
+};
+
+struct RunResumed {
+  PauseReason reason = PauseReason::message;
+  Timestamp deadline_at;  ///< moved by the time spent waiting
+
+  static constexpr std::string_view type = "run.resumed";
+  bool operator==(const RunResumed&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "reason", self.reason);
+    visit(2, "deadline_at", self.deadline_at);
+  }
+};
+
+struct RunCancelRequested {
+  std::string by;
+  std::string reason;
+
+  static constexpr std::string_view type = "run.cancel_requested";
+  bool operator==(const RunCancelRequested&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "by", self.by);
+    visit(2, "reason", self.reason);
+  }
+};
+
+struct ReportedCall {
+  std::string call_id;
+  std::string tool;
+  ToolStatus status = ToolStatus::ok;
+
+  bool operator==(const ReportedCall&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "call_id", self.call_id);
+    visit(2, "tool", self.tool);
+    visit(3, "status", self.status);
+  }
+};
+
+/// What was finished and what was not, for a run that stopped on a limit.
+struct Report {
+  std::string text;
+  std::int64_t steps = 0;
+  std::vector<ReportedCall> calls;
+  std::vector<std::string> open;  ///< todos that are not done
+
+  bool operator==(const Report&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "text", self.text);
+    visit(2, "steps", self.steps);
+    visit(3, "calls", self.calls);
+    visit(4, "open", self.open);
+  }
+};
+
+struct RunFinished {
+  StopReason stop_reason = StopReason::final_answer;
+  std::optional<std::string> result;  ///< the final answer's text
+  std::optional<Report> report;
+  std::string error;  ///< for people, where the run did not end well
+  std::int64_t steps = 0;
+  Usage usage;
+  Usd cost_usd;
+
+  static constexpr std::string_view type = "run.finished";
+  bool operator==(const RunFinished&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "stop_reason", self.stop_reason);
+    visit(2, "result", self.result);
+    visit(3, "report", self.report);
+    visit(4, "error", self.error);
+    visit(5, "steps", self.steps);
+    visit(6, "usage", self.usage);
+    visit(7, "cost_usd", self.cost_usd);
+  }
+};
+
+/// The position in this list, from 1, is the type's number in the journal. The list only grows at its end.
+using Payload = std::variant<RunStarted,          // 1, since format 1
+                             MessageReceived,     // 2
+                             ModelRequested,      // 3
+                             ModelCompleted,      // 4
+                             ModelFailed,         // 5
+                             ToolRequested,       // 6
+                             ToolPlanned,         // 7
+                             ToolResult,          // 8
+                             BudgetWarning,       // 9
+                             CallUnknown,         // 10
+                             CallResolved,        // 11
+                             RunPaused,           // 12
+                             RunResumed,          // 13
+                             RunCancelRequested,  // 14
+                             RunFinished>;        // 15
+
+struct Event {
+  std::uint64_t seq = 0;  ///< 1, 2, 3 … in its run
+  Timestamp at;
+  std::uint32_t step = 0;  ///< the first model call is step 1; 0 before it
+  std::uint32_t lease_version = 0;
+  Payload payload;
+
+  bool operator==(const Event&) const = default;
+};
+
+std::string_view type_name(const Event& event);
+
+}  // namespace ratchet

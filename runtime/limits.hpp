@@ -1,0 +1,69 @@
+#pragma once
+// Everything that can grow has its bound here, with what happens when it is reached.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ratchet::limits {
+
+// --- requests
+// -------------------------------------------------------------------------------------------------
+inline constexpr std::size_t request_bytes_max = 8u << 20;  // more: 413 too_large
+inline constexpr std::size_t list_items_max = 200;          // more: 400
+inline constexpr std::size_t list_items_default = 50;
+inline constexpr std::size_t idempotency_key_bytes_max = 255;  // more: 400
+inline constexpr std::size_t labels_bytes_max = 16u << 10;     // more: 400
+inline constexpr std::size_t json_depth_max = 64;              // deeper: 400, or an invalid call
+
+// --- content
+// --------------------------------------------------------------------------------------------------
+inline constexpr std::size_t inline_bytes_max = 16u << 10;  // larger text becomes an artifact
+inline constexpr std::size_t blob_file_bytes_min = 256u
+                                                   << 10;  // larger artifacts are files beside the database
+inline constexpr std::size_t artifact_bytes_max = 64u << 20;  // a larger tool reply is refused as an error
+inline constexpr std::size_t bytes_per_token_shown = 4;       // result_cap_tokens to bytes of head
+inline constexpr std::uint32_t result_cap_tokens_max = inline_bytes_max / bytes_per_token_shown;  // more: 422
+
+// --- definitions
+// ----------------------------------------------------------------------------------------------
+inline constexpr std::size_t agent_tools_max = 128;               // more: 422
+inline constexpr std::size_t system_prompt_bytes_max = 1u << 20;  // more: 422
+inline constexpr std::size_t schema_bytes_max = 64u << 10;        // more: 422
+inline constexpr std::int64_t tool_timeout_ms_max = 3'600'000;    // more: 422
+inline constexpr std::int64_t max_steps_max = 10'000;             // more: 422
+inline constexpr std::int64_t max_tokens_max = 1'000'000'000'000;
+inline constexpr std::int64_t max_seconds_max = 365ll * 86'400;
+
+// --- model calls
+// ----------------------------------------------------------------------------------------------
+inline constexpr std::size_t sse_line_bytes_max = 8u << 20;    // longer: the attempt fails
+inline constexpr std::size_t reply_bytes_max = 16u << 20;      // longer: the attempt fails
+inline constexpr std::size_t calls_per_reply_max = 64;         // more: the rest is answered `invalid`
+inline constexpr std::size_t error_text_bytes_max = 512;       // of a provider's or a tool's error: cut
+inline constexpr std::uint32_t attempts_per_provider_max = 3;  // then the next provider, then model_error
+inline constexpr std::int64_t useful_reply_tokens_min = 64;    // less left: the run stops on its limit
+inline constexpr std::int64_t connect_timeout_ms = 5'000;
+inline constexpr std::int64_t idle_timeout_ms = 90'000;  // between two bytes of a reply
+
+// --- runs
+// -----------------------------------------------------------------------------------------------------
+inline constexpr std::uint32_t resumes_without_progress_max = 3;    // then the run is paused (`operator`)
+inline constexpr std::int64_t pause_expires_ms = 7ll * 86'400'000;  // then the run ends, `pause_expired`
+inline constexpr std::size_t messages_pending_max = 1'000;          // more: 429
+inline constexpr std::size_t notes_bytes_max = 64u << 10;  // more: the call is answered with an error
+inline constexpr std::size_t todo_items_max = 100;         // more: the call is answered with an error
+inline constexpr std::uint32_t identical_calls_max = 2;    // the next one in a row stops the run
+
+// --- node
+// -----------------------------------------------------------------------------------------------------
+inline constexpr std::size_t commit_batch_max = 4'096;             // more wait for the next transaction
+inline constexpr std::size_t stream_queue_bytes_max = 256u << 10;  // a reader this far behind is disconnected
+inline constexpr std::size_t streams_max = 10'000;                 // more: 429
+inline constexpr std::uint64_t free_space_reserve_bytes = 64ull << 20;  // below: appends are refused
+
+static_assert(inline_bytes_max < blob_file_bytes_min && blob_file_bytes_min < artifact_bytes_max);
+static_assert(reply_bytes_max >= sse_line_bytes_max);
+static_assert(calls_per_reply_max < commit_batch_max);
+static_assert(result_cap_tokens_max * bytes_per_token_shown <= inline_bytes_max);
+
+}  // namespace ratchet::limits

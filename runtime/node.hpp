@@ -1,0 +1,133 @@
+#pragma once
+// The node as the outside sees it: commands go in and are answered when they are durable, events come out
+// after they are. Implemented by `actors/`; `http/` knows nothing else of it. Reads go to the `JournalReader`
+// directly.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/agent.hpp"
+#include "runtime/journal.hpp"
+
+namespace ratchet {
+
+template <class T>
+using Reply =
+    std::function<void(Result<T>)>;  ///< called exactly once, on a thread of the node; must not block
+
+struct StartRun {
+  std::string team;
+  std::string agent_id;
+  std::uint32_t agent_version = 0;  ///< 0: the one that serves
+  Content input;
+  std::string user_id;
+  std::vector<std::string> scopes;
+  std::optional<Budgets> budgets;  ///< already merged with the agent's: never above them
+  std::string idempotency_key;     ///< empty: none
+  Hash fingerprint;                ///< of the request without `user_token`, with its subject
+  std::optional<std::uint64_t> seed;
+  Json labels{"{}"};
+};
+
+struct RunAccepted {
+  RunId run_id;
+  std::uint32_t agent_version = 0;
+  bool existing = false;  ///< the key had been used for the same request: this is its run
+};
+
+struct SendMessage {
+  std::string team;
+  RunId run_id;
+  Content content;
+  std::string from;
+  std::string idempotency_key;
+};
+
+struct CancelRun {
+  std::string team;
+  RunId run_id;
+  std::string by;
+  std::string reason;
+};
+
+struct ResolveCall {
+  std::string team;
+  RunId run_id;
+  std::string call_id;
+  CallOutcome outcome;
+  Content result;
+  std::string by;
+};
+
+struct ResumeRun {
+  std::string team;
+  RunId run_id;
+  std::string by;
+};
+
+struct Accepted {
+  std::uint64_t seq = 0;
+};  ///< the event that says so
+
+class Node {
+ public:
+  virtual ~Node() = default;
+  // All are called from any thread and answer through `reply`.
+  /// Errors: unknown_agent, idempotency_conflict, too_many_runs, draining, store_unavailable.
+  virtual void start_run(StartRun command, Reply<RunAccepted> reply) = 0;
+  /// Errors: unknown_run (another team's too), run_finished, draining, store_unavailable; and of each its
+  /// own:
+  virtual void send_message(SendMessage command, Reply<Accepted> reply) = 0;
+  virtual void cancel_run(CancelRun command, Reply<Accepted> reply) = 0;
+  /// Errors: unknown_call, not_paused, already_resolved.
+  virtual void resolve_call(ResolveCall command, Reply<Accepted> reply) = 0;
+  /// Errors: not_paused.
+  virtual void resume_run(ResumeRun command, Reply<Accepted> reply) = 0;
+  /// Writes definitions (through the same journal writer). Errors: conflict, store_unavailable.
+  virtual void put_definitions(std::vector<DefinitionPut> puts, Reply<Committed> reply) = 0;
+  /// Stops taking runs, gives steps under way `timeout_ms`, and returns when all actors have ended. Main
+  /// thread only.
+  virtual void drain(std::int64_t timeout_ms) = 0;
+  /// True once every unfinished run has been taken up again after the start.
+  virtual bool recovered() const = 0;
+};
+
+/// What a stream shows. Called under no lock, in order of `seq` for one run; must not block and must not call
+/// back.
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+
+  /// Durable events, rendered once for all subscribers of the run. `first_seq` is that of the first.
+  struct Rendered {
+    std::uint64_t seq;
+    std::string_view type;
+    std::string json;
+  };
+
+  using Batch = std::shared_ptr<const std::vector<Rendered>>;
+  virtual void on_events(const RunId& run, Batch batch) = 0;
+  /// A preview of the reply that is being written.
+  virtual void on_delta(const RunId& run,
+                        std::uint32_t step,
+                        std::uint32_t attempt,
+                        std::uint64_t index,
+                        std::string_view text) = 0;
+};
+
+/// Who listens to which run. Nothing is kept for a run without listeners but the text of the reply under way.
+class EventFeed {
+ public:
+  virtual ~EventFeed() = default;
+  /// From now on `sink` gets what is committed; the reply under way comes at once as one delta. Read the
+  /// journal up to the present after subscribing, and drop what comes twice by `seq`. The sink is held until
+  /// `unsubscribe`.
+  virtual void subscribe(const RunId& run, std::shared_ptr<EventSink> sink) = 0;
+  virtual void unsubscribe(const RunId& run, const EventSink* sink) = 0;
+};
+
+}  // namespace ratchet

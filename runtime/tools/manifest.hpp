@@ -1,0 +1,55 @@
+#pragma once
+// A tool's manifest: what it is, where it runs, and what it may do to the world. Every field that this
+// version knows is enforced; one that it does not enforce yet is refused at registration (`not_supported`),
+// never accepted and ignored.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/content.hpp"
+#include "runtime/result.hpp"
+#include "runtime/tools/types.hpp"
+
+namespace ratchet {
+
+/// One HTTP request with `{{/pointer}}` places that the call's arguments fill.
+struct HttpTemplate {
+  std::string method = "POST";
+  std::string url;
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::string body;  ///< empty: the arguments themselves, as JSON (methods with a body only)
+};
+
+struct ToolManifest {
+  std::string name;
+  std::string description;
+  Json input_schema{"{\"type\":\"object\"}"};
+  ToolKind kind = ToolKind::builtin;
+  std::uint32_t tier = 1;
+  std::int64_t timeout_ms = 10'000;
+  std::vector<std::string> network_allow;  ///< host:port, exactly; a connector reaches nothing else
+  SideEffects side_effects = SideEffects::none;
+  Idempotency idempotency = Idempotency::none;
+  std::int64_t idempotency_ttl_seconds = 86'400;
+  HttpTemplate http;          ///< kind http
+  HttpTemplate status_check;  ///< idempotency status_check: GET; 200 it happened, the body is its result; 404
+                              ///< it did not
+  bool repeatable = false;
+
+  Json source;  ///< the manifest as it was registered, canonical; its SHA-256 is the digest
+  Hash digest;
+};
+
+/// Reads a manifest from canonical JSON. Errors: unknown_field, not_supported, invalid_definition, each with
+/// a pointer.
+Result<ToolManifest> parse_manifest(std::string_view json);
+
+/// The tools that ratchet brings along, by name, sorted. Names and arguments are those of the API contract.
+const std::vector<ToolManifest>& builtin_manifests();
+const ToolManifest* find_builtin(std::string_view name);
+
+}  // namespace ratchet
