@@ -37,8 +37,11 @@ Result<Record> decode_record(std::string_view bytes);
 /// The payload alone, as it stands in a record.
 std::string encode_payload(const Payload& payload);
 
-/// The head after `record`: h(n) = SHA-256(h(n-1) ‖ seq, type, at, step, lease ‖ SHA-256(salt ‖ payload)). It
-/// commits to hashes of content, so that content and salt can be dropped and the chain still verifies.
+/// The head after an encoded record: h(n) = SHA-256(h(n-1) ‖ envelope ‖ SHA-256(salt ‖ payload)), the
+/// envelope being type, seq, at, step and lease as encoded. It commits to hashes of content, so that content
+/// and salt can be dropped and the chain still verifies. Works on the bytes, so that fields which this
+/// version does not know are covered too. Errors: corrupt.
+Result<Hash> chain_head(std::string_view record);
 Hash chain_head(const Record& record);
 
 }  // namespace ratchet
