@@ -36,8 +36,8 @@ struct AgentDefinition {
   Hash digest;
 };
 
-/// Reads a definition from canonical JSON. Errors: unknown_field, not_supported, invalid_definition, with a
-/// pointer.
+/// Reads a definition from JSON. Errors: invalid_json; unknown_field, not_supported, invalid_definition, with
+/// a pointer. Whether its tools exist and may be served is another question: `check_agent`, tools/policy.hpp.
 Result<AgentDefinition> parse_agent(std::string_view json);
 
 /// A registered version with the manifests that it pinned, shared by all runs of it. Tools are sorted by

@@ -29,10 +29,39 @@ inline constexpr std::uint32_t result_cap_tokens_max = inline_bytes_max / bytes_
 inline constexpr std::size_t agent_tools_max = 128;               // more: 422
 inline constexpr std::size_t system_prompt_bytes_max = 1u << 20;  // more: 422
 inline constexpr std::size_t schema_bytes_max = 64u << 10;        // more: 422
+inline constexpr std::size_t yaml_bytes_max = 1u << 20;           // more: 413
+inline constexpr std::size_t policy_rules_max = 128;              // more: 422
 inline constexpr std::int64_t tool_timeout_ms_max = 3'600'000;    // more: 422
 inline constexpr std::int64_t max_steps_max = 10'000;             // more: 422
 inline constexpr std::int64_t max_tokens_max = 1'000'000'000'000;
 inline constexpr std::int64_t max_seconds_max = 365ll * 86'400;
+
+// --- tools
+// ----------------------------------------------------------------------------------------------------
+// a manifest that has more: 422
+inline constexpr std::size_t description_bytes_max = 8u << 10;
+inline constexpr std::size_t network_allow_max = 32;
+inline constexpr std::size_t template_headers_max = 32;
+inline constexpr std::size_t header_bytes_max = 1'024;  // of a value
+inline constexpr std::size_t template_places_max = 64;
+inline constexpr std::size_t template_body_bytes_max = 64u << 10;
+inline constexpr std::int64_t idempotency_ttl_seconds_max = 365ll * 86'400;
+// a call that has more is `invalid`, and the model is told
+inline constexpr std::size_t url_bytes_max = 8u << 10;             // filled in; a template: 422
+inline constexpr std::size_t connector_body_bytes_max = 8u << 20;  // filled in
+inline constexpr std::size_t schema_steps_max = 2'000'000;         // to check the arguments
+inline constexpr std::size_t search_matches_max = 200;
+inline constexpr std::size_t search_context_lines_max = 10;
+inline constexpr std::size_t search_pattern_bytes_max = 1'000;
+inline constexpr std::size_t search_pattern_memory_max = 1u << 20;  // compiled
+inline constexpr std::size_t todo_bytes_max = 1'024;                // of one item
+inline constexpr std::int64_t wait_seconds_max = 365ll * 86'400;
+// what is longer is cut, or goes on otherwise
+inline constexpr std::size_t schema_message_bytes_max = 600;
+inline constexpr std::size_t search_line_bytes_max = 64u << 10;  // longer: searched in pieces that overlap
+inline constexpr std::size_t loop_head_bytes_max = 300;  // of a result, in the note on a repeated call
+inline constexpr std::size_t loop_tools_max = 192;  // more names: the one called longest ago is forgotten
+inline constexpr std::size_t artifact_answer_bytes_min = 512;  // what a caller must leave for an answer
 
 // --- model calls
 // ----------------------------------------------------------------------------------------------
@@ -50,6 +79,9 @@ inline constexpr std::int64_t idle_timeout_ms = 90'000;  // between two bytes of
 inline constexpr std::uint32_t resumes_without_progress_max = 3;    // then the run is paused (`operator`)
 inline constexpr std::int64_t pause_expires_ms = 7ll * 86'400'000;  // then the run ends, `pause_expired`
 inline constexpr std::size_t messages_pending_max = 1'000;          // more: 429
+inline constexpr std::size_t reported_calls_max = 200;  // a report lists the last ones and counts the rest
+inline constexpr std::uint32_t call_attempts_max =
+    3;  // of a call whose outcome is unknown; then a person decides
 inline constexpr std::size_t notes_bytes_max = 64u << 10;  // more: the call is answered with an error
 inline constexpr std::size_t todo_items_max = 100;         // more: the call is answered with an error
 inline constexpr std::uint32_t identical_calls_max = 2;    // the next one in a row stops the run
@@ -61,7 +93,18 @@ inline constexpr std::size_t stream_queue_bytes_max = 256u << 10;  // a reader t
 inline constexpr std::size_t streams_max = 10'000;                 // more: 429
 inline constexpr std::uint64_t free_space_reserve_bytes = 64ull << 20;  // below: appends are refused
 
+// --- store
+// ----------------------------------------------------------------------------------------------------
+inline constexpr std::size_t record_bytes_max = 64u << 20;  // of one append, unpacked: more is a bug of ours
+inline constexpr std::size_t store_key_bytes_max = 500;     // team, scope and key: longer are refused
+inline constexpr std::size_t transaction_bytes_max = 64u
+                                                     << 20;  // a batch above it takes several transactions
+inline constexpr std::size_t check_bytes_max = 64u << 20;    // read by the check after an unclean stop
+
+static_assert(reply_bytes_max < record_bytes_max && record_bytes_max <= transaction_bytes_max);
+static_assert(idempotency_key_bytes_max + 64 < store_key_bytes_max);
 static_assert(inline_bytes_max < blob_file_bytes_min && blob_file_bytes_min < artifact_bytes_max);
+static_assert(loop_tools_max > agent_tools_max);
 static_assert(reply_bytes_max >= sse_line_bytes_max);
 static_assert(calls_per_reply_max < commit_batch_max);
 static_assert(result_cap_tokens_max * bytes_per_token_shown <= inline_bytes_max);

@@ -12,6 +12,7 @@
 
 #include "runtime/content.hpp"
 #include "runtime/result.hpp"
+#include "runtime/tools/schema.hpp"
 #include "runtime/tools/types.hpp"
 
 namespace ratchet {
@@ -21,13 +22,14 @@ struct HttpTemplate {
   std::string method = "POST";
   std::string url;
   std::vector<std::pair<std::string, std::string>> headers;
-  std::string body;  ///< empty: the arguments themselves, as JSON (methods with a body only)
+  std::string body;  ///< JSON; empty: the arguments themselves (POST, PUT and PATCH only)
 };
 
 struct ToolManifest {
   std::string name;
   std::string description;
   Json input_schema{"{\"type\":\"object\"}"};
+  ArgumentSchema schema;  ///< the same, compiled
   ToolKind kind = ToolKind::builtin;
   std::uint32_t tier = 1;
   std::int64_t timeout_ms = 10'000;
@@ -44,12 +46,18 @@ struct ToolManifest {
   Hash digest;
 };
 
-/// Reads a manifest from canonical JSON. Errors: unknown_field, not_supported, invalid_definition, each with
-/// a pointer.
-Result<ToolManifest> parse_manifest(std::string_view json);
+/// user: sent by somebody; the names of built-in tools and their kind are reserved. pinned: from the store,
+/// where a version keeps the manifests it was registered with, built-in ones too.
+enum class ManifestOrigin { user, pinned };
+
+/// Reads a manifest from JSON. Errors: invalid_json; unknown_field, not_supported, invalid_definition, each
+/// with a pointer.
+Result<ToolManifest> parse_manifest(std::string_view json, ManifestOrigin origin = ManifestOrigin::user);
 
 /// The tools that ratchet brings along, by name, sorted. Names and arguments are those of the API contract.
 const std::vector<ToolManifest>& builtin_manifests();
 const ToolManifest* find_builtin(std::string_view name);
+/// Names that users cannot give to tools of their own: the built-in tools, those of later versions too.
+bool is_reserved_tool_name(std::string_view name);
 
 }  // namespace ratchet

@@ -22,6 +22,9 @@ RATCHET_ENUM(
 
 RATCHET_ENUM(Decision, allow, ask, deny)
 
+/// What an execution does: the call itself, or the question what became of an earlier attempt.
+RATCHET_ENUM(Execution, call, status_check)
+
 /// Why a call was allowed, or was not: each station's word.
 struct Verdict {
   Decision decision = Decision::deny;
