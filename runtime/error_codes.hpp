@@ -24,6 +24,7 @@
   X(unknown_call, 404, "There is no such call in this run")                      \
   X(method_not_allowed, 405, "The path does not take this method")               \
   X(not_acceptable, 406, "None of the accepted types is offered")                \
+  X(request_timeout, 408, "The request did not arrive in time")                  \
   X(conflict, 409, "The state has changed meanwhile")                            \
   X(idempotency_conflict, 409, "The idempotency key was used with another body") \
   X(run_finished, 409, "The run has finished")                                   \
@@ -33,10 +34,12 @@
   X(events_expired, 410, "These events are no longer kept")                      \
   X(too_large, 413, "The body is too large")                                     \
   X(unsupported_media_type, 415, "The body is of a type that is not taken")      \
+  X(range_not_satisfiable, 416, "The range lies outside of what there is")       \
   X(invalid_definition, 422, "The definition does not make sense")               \
   X(budget_exceeds_limit, 422, "A budget is above the agent's")                  \
   X(too_many_runs, 429, "Too many runs at once")                                 \
   X(too_many_requests, 429, "Too many requests")                                 \
+  X(headers_too_large, 431, "The headers of the request are too large")          \
   X(internal_error, 500, "The server made a mistake")                            \
   X(corrupt, 500, "A stored record is damaged")                                  \
   X(model_unavailable, 502, "The model provider cannot be reached")              \

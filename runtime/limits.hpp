@@ -103,6 +103,27 @@ inline constexpr std::size_t check_bytes_max = 64u << 20;    // read by the chec
 
 static_assert(reply_bytes_max < record_bytes_max && record_bytes_max <= transaction_bytes_max);
 static_assert(idempotency_key_bytes_max + 64 < store_key_bytes_max);
+
+// --- the HTTP server
+// ------------------------------------------------------------------------------------------
+inline constexpr std::size_t request_header_bytes_max = 16u << 10;  // more: 431 headers_too_large
+inline constexpr std::size_t connections_max = 16'384;              // more wait in the kernel's queue
+inline constexpr std::size_t requests_waiting_max = 4'096;          // for a worker; more: 429
+inline constexpr std::int64_t keep_alive_timeout_ms = 75'000;       // between two requests: closed
+inline constexpr std::int64_t header_timeout_ms = 10'000;           // from a request's first byte: 408
+inline constexpr std::int64_t body_timeout_ms = 60'000;             // from the end of its headers: 408
+inline constexpr std::int64_t write_timeout_ms = 30'000;            // without any progress: closed
+inline constexpr std::int64_t linger_timeout_ms = 2'000;            // for a client to read our last words
+inline constexpr std::size_t write_bytes_max = 64u << 10;           // of a stream, in one write
+inline constexpr std::size_t stream_slice_bytes = 32u << 10;  // of the journal, read at once for a stream
+inline constexpr std::size_t stream_send_buffer_bytes = 128u << 10;  // what the kernel holds of a stream
+inline constexpr std::int64_t stream_heartbeat_ms = 10'000;
+inline constexpr std::int64_t stream_retry_ms = 2'000;    // what a draining server asks clients to wait
+inline constexpr std::size_t scanned_rows_max = 200'000;  // by one usage query; more: 400
+inline constexpr std::size_t tools_per_team_max = 1'000;  // more: 422
+inline constexpr std::size_t user_id_bytes_max = 255;     // more: 401
+inline constexpr std::size_t scopes_max = 64;             // of a user token; more: 401
+
 static_assert(inline_bytes_max < blob_file_bytes_min && blob_file_bytes_min < artifact_bytes_max);
 static_assert(loop_tools_max > agent_tools_max);
 static_assert(reply_bytes_max >= sse_line_bytes_max);
