@@ -1,0 +1,18 @@
+#pragma once
+// A JSON text as a tree, for the cold paths (definitions, schemas, request bodies). Only .cpp files include
+// this: Boost.JSON is heavy. Hot input is read with simdjson.
+
+#include <string_view>
+
+#include <boost/json/value.hpp>
+
+#include "runtime/result.hpp"
+
+namespace ratchet {
+
+/// The value of `text`, under the rules of canonical.hpp: no duplicate keys, no integer that loses digits,
+/// depth at most limits::json_depth_max, keys sorted, 1.0 the same as 1.
+/// Errors: invalid_json, with line and column.
+Result<boost::json::value> parse_json(std::string_view text);
+
+}  // namespace ratchet
