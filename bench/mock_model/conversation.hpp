@@ -1,0 +1,33 @@
+#pragma once
+// What the mock reads out of a request without parsing it: a request has grown to 50 KB at step 12, and the
+// mock shares its cores with the server under test.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ratchet::bench {
+
+/// A run is recognised by the mark `#run-` and digits that the load generator puts into the task, and that
+/// the mock itself puts into the arguments of its calls.
+std::string run_mark(std::uint64_t run);
+
+/// The number of the last mark in `body`.
+std::optional<std::uint64_t> find_run(std::string_view body);
+
+/// How often the assistant has spoken: the string `"assistant"` outside of other strings. In both protocols
+/// it stands only as the value of `role`, because quotes inside of a text are escaped.
+unsigned count_assistant_messages(std::string_view body);
+
+/// The number after `"step":` in the arguments of a call of the mock's own; 0 if there is none.
+unsigned find_step(std::string_view arguments);
+
+/// Arguments of a call for tools whose arguments the mock knows. nullopt: `--args` has to say.
+std::optional<std::string> default_arguments(std::string_view tool);
+
+/// Fills the places of `text` in: {run}, {step}, {offset} (grows with the step) and {artifact} (the first
+/// artifact id of the request).
+std::string fill_in(std::string_view text, std::uint64_t run, unsigned step, std::string_view request);
+
+}  // namespace ratchet::bench
