@@ -58,6 +58,9 @@ inline Content text_content(std::string text) {
   return {Block{BlockType::text, std::move(text), {}, {}}};
 }
 
+/// Tells contents apart: of what a client sent, before any of it became an artifact.
+Hash content_hash(const Content& content);
+
 /// JSON as text, already valid and compact: written into other JSON as it stands.
 struct Json {
   std::string text = "null";

@@ -110,6 +110,7 @@ struct MessageReceived {
   Content content;
   std::string from;
   std::string idempotency_key;  ///< empty: none was given
+  Hash content_hash;            ///< of the content as it was sent, to tell a repetition from another message
 
   static constexpr std::string_view type = "message.received";
   bool operator==(const MessageReceived&) const = default;
@@ -119,6 +120,7 @@ struct MessageReceived {
     visit(1, "content", self.content);
     visit(2, "from", self.from);
     visit(3, "idempotency_key", self.idempotency_key);
+    visit(4, "content_hash", self.content_hash);
   }
 };
 
@@ -229,16 +231,14 @@ struct ToolRequested {
   }
 };
 
-/// What an execution does: the call itself, or the question what became of an earlier attempt.
-RATCHET_ENUM(Execution, call, status_check)
-
 struct ToolPlanned {
   std::string call_id;
   Hash args_hash;
   std::string idempotency_key;
   std::uint32_t attempt = 1;
   Execution execution = Execution::call;
-  std::optional<Timestamp> until;  ///< the built-in `wait`: when it is over
+  std::optional<Timestamp> until;       ///< the built-in `wait`: when it is over
+  std::optional<Timestamp> not_before;  ///< a repeated attempt waits until then
 
   static constexpr std::string_view type = "tool.planned";
   bool operator==(const ToolPlanned&) const = default;
@@ -251,6 +251,7 @@ struct ToolPlanned {
     visit(4, "attempt", self.attempt);
     visit(5, "execution", self.execution);
     visit(6, "until", self.until);
+    visit(7, "not_before", self.not_before);
   }
 };
 
