@@ -1,0 +1,42 @@
+#pragma once
+// What every journal refuses, whatever it stores things in: appends that do not continue their run, and
+// keys that are too long. Shared, so that the double in memory cannot be more lenient than the disk.
+
+#include <optional>
+#include <string_view>
+
+#include "runtime/journal.hpp"
+
+namespace ratchet {
+
+/// What of a stored row decides whether an append continues it.
+struct Continuation {
+  std::uint32_t lease = 0;
+  std::uint64_t last_seq = 0;
+};
+
+/// `stored` is empty where there is no such run. An append carries the stored lease, or the next one (an
+/// activation, which may come with events or alone). Errors: stale_lease, conflict.
+Result<void> check_continues(const std::optional<Continuation>& stored, const RunAppend& append);
+
+/// What can be said of a commit without looking at the store: lengths of keys, and nothing twice.
+/// Errors: invalid_request, conflict.
+Result<void> check_shape(const Commit& commit);
+
+/// Whether a list shows this row. Order, `after` and `limit` are the caller's.
+bool matches(const RunQuery& query, const RunRow& row);
+
+/// Errors: invalid_cursor, where the run that `after` names is not one of the list's team.
+Result<void> check_after(const RunQuery& query, const RunRow* after);
+
+/// Refusals, in the same words from every journal.
+tl::unexpected<Error> no_such_run(const RunId& run);
+tl::unexpected<Error> no_such_artifact(const ArtifactId& id);
+tl::unexpected<Error> artifact_exists(const ArtifactId& id);
+tl::unexpected<Error> definition_exists(const DefinitionPut& put);
+tl::unexpected<Error> key_was_used(const IdempotencyClaim& claim, const RunId& holder);
+
+/// Bytes that a commit brings, for limits on a batch.
+std::size_t payload_bytes(const Commit& commit);
+
+}  // namespace ratchet

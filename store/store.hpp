@@ -1,0 +1,41 @@
+#pragma once
+// What `main` and the tools see of this folder: one LMDB environment in one directory is the whole database.
+// Layout of the directory and of every table: docs/store-format.md.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "runtime/journal.hpp"
+#include "runtime/limits.hpp"
+
+namespace ratchet {
+
+/// What an acknowledged commit survives.
+RATCHET_ENUM(Durability,
+             fsync,  // a power cut
+             os)     // the death of the process; a power cut can damage the whole store
+
+struct StoreOptions {
+  std::string data_dir;  ///< made, for its owner only, where it is missing
+  Durability durability = Durability::fsync;
+  std::uint64_t map_bytes = 1ull << 40;  ///< address space, not disk: the most that can ever be stored
+  std::uint64_t reserve_bytes = limits::free_space_reserve_bytes;  ///< kept free for cancels
+  /// Free bytes of the disk; empty: asked of the file system. For tests.
+  std::function<std::uint64_t()> free_bytes;
+  /// Told of damage that a call had to pass over, such as a list with one damaged row in it. Called from any
+  /// thread. Empty: printed to stderr.
+  std::function<void(const Error&)> on_damage;
+};
+
+/// Opens the store for the one process that writes, and makes it where there is none. After an unclean stop a
+/// child process looks it over first, so that damaged pages cannot take this process down (store/check.hpp).
+/// Errors: store_unavailable, where another process has it or the directory cannot be used; corrupt, where it
+/// is damaged beyond single runs; not_supported, where another version wrote it.
+Result<std::unique_ptr<Journal>> open_store(const StoreOptions& options);
+
+/// Opens for reading only, beside a running server too. Errors: as above.
+Result<std::unique_ptr<JournalReader>> open_store_for_reading(const std::string& data_dir);
+
+}  // namespace ratchet
