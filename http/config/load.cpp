@@ -27,7 +27,8 @@ Result<ServerConfig> load_config(const std::string& path) {
     return fail(ErrorCode::not_found, fmt::format("cannot read {}", path));
   auto config = parse_config(text.str());
   if (!config)
-    return fail(config.error().code, fmt::format("{}:{}", path, config.error().text), config.error().pointer);
+    return fail(
+        config.error().code, fmt::format("{}, {}", path, config.error().text), config.error().pointer);
   const auto folder = std::filesystem::path(path).parent_path();
   for (auto& entry : config->models) {
     for (auto& provider : entry.model.providers)

@@ -11,11 +11,11 @@
 namespace ratchet {
 
 /// Reads a configuration from YAML. Paths in it stay as they are written. Errors: invalid_yaml,
-/// unknown_field, invalid_request, not_supported; the text begins with `line:column: `.
+/// unknown_field, invalid_request, not_supported; the text begins with `line N, column M: `.
 Result<ServerConfig> parse_config(std::string_view yaml);
 
 /// Reads a file; relative paths of key files and scenarios in it are taken from the file's folder, `data_dir`
-/// from the working directory. Errors as above, the text begins with `path:line:column: `; not_found.
+/// from the working directory. Errors as above, the text begins with `path, line N, column M: `; not_found.
 Result<ServerConfig> load_config(const std::string& path);
 
 /// A key as `--help-config` shows it.
