@@ -111,6 +111,11 @@ class JournalReader {
                                                                                std::string_view prefix) = 0;
 };
 
+/// What an acknowledged commit survives.
+RATCHET_ENUM(Durability,
+             fsync,  // a power cut
+             os)     // the death of the process; a power cut can damage the whole store
+
 /// Space and health, for `/readyz` and metrics.
 struct JournalHealth {
   bool writable = true;

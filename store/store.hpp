@@ -12,11 +12,6 @@
 
 namespace ratchet {
 
-/// What an acknowledged commit survives.
-RATCHET_ENUM(Durability,
-             fsync,  // a power cut
-             os)     // the death of the process; a power cut can damage the whole store
-
 struct StoreOptions {
   std::string data_dir;  ///< made, for its owner only, where it is missing
   Durability durability = Durability::fsync;

@@ -9,13 +9,11 @@
 
 #include "runtime/enums.hpp"
 #include "runtime/hash.hpp"
+#include "runtime/journal.hpp"
 #include "runtime/limits.hpp"
 #include "runtime/model/config.hpp"
 
 namespace ratchet {
-
-/// fsync: a power cut loses nothing that was acknowledged. os: a crash of the process loses nothing.
-RATCHET_ENUM(Durability, fsync, os)
 
 /// What an API key may do. read: look. launch: start, steer, cancel. approve: decide and resolve. audit:
 /// exact bytes. admin: agents and tools.
