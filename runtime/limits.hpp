@@ -68,6 +68,7 @@ inline constexpr std::size_t artifact_answer_bytes_min = 512;  // what a caller 
 inline constexpr std::size_t sse_line_bytes_max = 8u << 20;    // longer: the attempt fails
 inline constexpr std::size_t reply_bytes_max = 16u << 20;      // longer: the attempt fails
 inline constexpr std::size_t calls_per_reply_max = 64;         // more: the rest is answered `invalid`
+inline constexpr std::size_t reply_blocks_max = 1'024;        // more: the attempt fails
 inline constexpr std::size_t error_text_bytes_max = 512;       // of a provider's or a tool's error: cut
 inline constexpr std::uint32_t attempts_per_provider_max = 3;  // then the next provider, then model_error
 inline constexpr std::int64_t useful_reply_tokens_min = 64;    // less left: the run stops on its limit
@@ -79,6 +80,7 @@ inline constexpr std::int64_t idle_timeout_ms = 90'000;  // between two bytes of
 inline constexpr std::uint32_t resumes_without_progress_max = 3;    // then the run is paused (`operator`)
 inline constexpr std::int64_t pause_expires_ms = 7ll * 86'400'000;  // then the run ends, `pause_expired`
 inline constexpr std::size_t messages_pending_max = 1'000;          // more: 429
+inline constexpr std::size_t messages_keyed_max = 10'000;        // with a key, over the whole run; more: 429
 inline constexpr std::size_t reported_calls_max = 200;  // a report lists the last ones and counts the rest
 inline constexpr std::uint32_t call_attempts_max =
     3;  // of a call whose outcome is unknown; then a person decides
@@ -88,6 +90,7 @@ inline constexpr std::uint32_t identical_calls_max = 2;    // the next one in a 
 
 // --- node
 // -----------------------------------------------------------------------------------------------------
+inline constexpr std::int64_t store_retry_ms = 500;                // a run whose append found no room tries again after
 inline constexpr std::size_t commit_batch_max = 4'096;             // more wait for the next transaction
 inline constexpr std::size_t stream_queue_bytes_max = 256u << 10;  // a reader this far behind is disconnected
 inline constexpr std::size_t streams_max = 10'000;                 // more: 429

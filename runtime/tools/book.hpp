@@ -1,5 +1,6 @@
 #pragma once
-// The tools of one agent version, ready for judging calls: manifests, compiled schemas and what the policy says of each.
+// The tools of one agent version, ready for judging calls: manifests, compiled schemas and what the policy
+// says of each.
 
 #include <memory>
 #include <string>
@@ -19,14 +20,16 @@ class ToolBook {
   static Result<std::shared_ptr<const ToolBook>> make(std::shared_ptr<const AgentVersion> agent);
 
   const AgentVersion& agent() const { return *agent_; }
+
   const ToolManifest* find(std::string_view tool) const { return agent_->find_tool(tool); }
-  /// Stations 2, 3 and 6 of a call's path: granted, schema, policy. `args` is canonical JSON; `args_error` is what kept
-  /// the arguments from being one JSON object, if anything did.
+
+  /// Stations 2, 3 and 6 of a call's path: granted, schema, policy. `args` is canonical JSON; `args_error` is
+  /// what kept the arguments from being one JSON object, if anything did.
   Verdict judge(std::string_view tool, std::string_view args, std::string_view args_error) const;
 
  private:
   std::shared_ptr<const AgentVersion> agent_;
-  std::vector<ArgumentSchema> schemas_;   ///< in the order of the version's tools
+  std::vector<ArgumentSchema> schemas_;  ///< in the order of the version's tools
   std::vector<PolicyVerdict> policies_;
 };
 

@@ -39,7 +39,8 @@ CallEnd checked(const ConnectorOutcome& outcome) {
 CallEnd unanswered(const ToolManifest& tool, Execution execution, const ConnectorOutcome& outcome) {
   CallEnd end;
   end.text = outcome.text;
-  const bool may_have_acted = outcome.kind == ConnectorOutcome::Kind::unknown && tool.side_effects != SideEffects::none;
+  const bool may_have_acted =
+      outcome.kind == ConnectorOutcome::Kind::unknown && tool.side_effects != SideEffects::none;
   // A status check that got no answer says nothing about the call that it asks for.
   if (execution == Execution::status_check || may_have_acted) {
     end.kind = CallEnd::Kind::unknown;

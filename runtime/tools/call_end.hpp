@@ -9,8 +9,8 @@
 
 namespace ratchet {
 
-/// ended: `status` and `text` are its result.   unknown: it may have had its effect, `text` says why nobody knows.
-/// did_not_happen: a status check says that the call never took place.
+/// ended: `status` and `text` are its result.   unknown: it may have had its effect, `text` says why nobody
+/// knows. did_not_happen: a status check says that the call never took place.
 struct CallEnd {
   enum class Kind { ended, unknown, did_not_happen } kind = Kind::ended;
   ToolStatus status = ToolStatus::ok;
@@ -18,9 +18,9 @@ struct CallEnd {
   std::int64_t latency_ms = 0;
 };
 
-/// Reads the outcome of a connector's request by the tool's class. A time-out or a reset after the request may have left
-/// is a plain error only where nothing can have happened; so are 502 and 504, by which a gateway says that it does not
-/// know (RFC 9110 §15.6.3, §15.6.5).
+/// Reads the outcome of a connector's request by the tool's class. A time-out or a reset after the request
+/// may have left is a plain error only where nothing can have happened; so are 502 and 504, by which a
+/// gateway says that it does not know (RFC 9110 §15.6.3, §15.6.5).
 CallEnd interpret(const ToolManifest& tool, Execution execution, const ConnectorOutcome& outcome);
 
 }  // namespace ratchet

@@ -1,0 +1,220 @@
+#include <algorithm>
+
+#include "runtime/limits.hpp"
+#include "runtime/model/estimate.hpp"
+#include "runtime/run/state.hpp"
+
+namespace ratchet {
+
+namespace {
+
+/// The run's own tools change its memory; the change follows from their arguments.
+void remember(const OpenCall& call, RunMemory& memory) {
+  if (call.tool == "notes_write") apply_notes_write(memory, call.args.text);
+  if (call.tool == "todo_write") apply_todo_write(memory, call.args.text);
+}
+
+/// One overload for each type of event. Each only writes down what the event says.
+class Folder {
+ public:
+  Folder(RunState& state, const Event& event) : state_(state), event_(event) {}
+
+  void operator()(const RunStarted& started) {
+    auto kept = std::make_shared<RunStarted>(started);
+    kept->input.clear();
+    state_.started = std::move(kept);
+    state_.created_at = event_.at;
+    state_.deadline_at = started.deadline_at;
+    count_blobs(started.input);
+  }
+
+  void operator()(const MessageReceived& message) {
+    ++state_.messages_pending;
+    if (!message.idempotency_key.empty()) {
+      state_.keyed_messages.push_back({message.idempotency_key, message.content_hash, event_.seq});
+    }
+    count_blobs(message.content);
+  }
+
+  void operator()(const ModelRequested& requested) {
+    ModelAttempt& model = state_.model;
+    if (requested.attempt == 1) {
+      model.failures_of_provider = 0;
+      state_.calls.clear();
+    }
+    state_.messages_pending = 0;
+    if (requested.provider != model.provider) model.failures_of_provider = 0;
+    model.number = requested.attempt;
+    model.provider = requested.provider;
+    model.estimated_tokens = requested.estimated_tokens;
+    model.max_tokens = requested.max_tokens;
+    model.requested_at = event_.at;
+    state_.reserved = requested.reserved;
+    state_.phase = Phase::calling;
+  }
+
+  void operator()(const ModelCompleted& completed) {
+    settle(completed.usage, completed.cost_usd);
+    if (!completed.usage_estimated) {
+      state_.calibration_permille =
+          calibrate(state_.calibration_permille, state_.model.estimated_tokens, completed.usage.input);
+    }
+    state_.model.last_error.clear();
+    state_.final_text.clear();
+    state_.calls.clear();
+    state_.results_of_batch = 0;
+    bool calls = false;
+    for (const ReplyBlock& block : completed.content) {
+      calls = calls || block.type == ReplyBlockType::call;
+      if (block.type == ReplyBlockType::text) state_.final_text += block.text;
+    }
+    if (calls) state_.final_text.clear();
+    state_.phase = calls ? Phase::batch : Phase::ready;
+  }
+
+  void operator()(const ModelFailed& failed) {
+    settle(failed.charged, failed.charged_usd);
+    ModelAttempt& model = state_.model;
+    model.last_error = failed.error;
+    ++model.failures_of_provider;
+    if (failed.next_provider) {
+      model.provider = *failed.next_provider;
+      model.failures_of_provider = 0;
+    }
+    model.retry_at = failed.retry_at.value_or(event_.at);
+    state_.phase = Phase::retrying;
+  }
+
+  void operator()(const ToolRequested& requested) {
+    OpenCall call;
+    call.call_id = requested.call_id;
+    call.tool = requested.tool;
+    call.args = requested.args;
+    call.args_hash = requested.args_hash;
+    call.side_effects = requested.side_effects;
+    state_.calls.push_back(std::move(call));
+    state_.phase = Phase::batch;
+    state_.loop.called(requested.tool, requested.args_hash);
+  }
+
+  void operator()(const ToolPlanned& planned) {
+    OpenCall* call = state_.find_call(planned.call_id);
+    if (!call) return;
+    if (planned.attempt == 1) call->first_planned_at = event_.at;
+    call->stage = CallStage::planned;
+    call->execution = planned.execution;
+    call->attempt = planned.attempt;
+    call->until = planned.until;
+    call->not_before = planned.not_before;
+  }
+
+  void operator()(const ToolResult& result) {
+    count_blobs(result.content);
+    ++state_.results_of_batch;
+    OpenCall* call = state_.find_call(result.call_id);
+    if (!call) return;
+    call->stage = CallStage::settled;
+    if (result.status == ToolStatus::ok) remember(*call, state_.memory);
+    state_.loop.returned(call->tool, call->args_hash, shown_head(result.content));
+    state_.settled.push_back({call->call_id, call->tool, result.status});
+    if (state_.settled.size() > limits::reported_calls_max) state_.settled.erase(state_.settled.begin());
+    ++state_.settled_count;
+    const bool open = std::any_of(state_.calls.begin(), state_.calls.end(), [](const OpenCall& each) {
+      return each.stage != CallStage::settled;
+    });
+    if (!open) state_.phase = Phase::ready;
+  }
+
+  void operator()(const BudgetWarning& warning) {
+    state_.warned |= static_cast<std::uint8_t>(1u << static_cast<unsigned>(warning.which));
+  }
+
+  void operator()(const CallUnknown& unknown) {
+    if (OpenCall* call = state_.find_call(unknown.call_id)) call->stage = CallStage::unknown;
+  }
+
+  void operator()(const CallResolved& resolved) { count_blobs(resolved.result); }
+
+  void operator()(const RunPaused& paused) {
+    state_.pause = Pause{paused.reasons, event_.at, paused.expires_at};
+    const bool for_message =
+        std::find(paused.reasons.begin(), paused.reasons.end(), PauseReason::message) != paused.reasons.end();
+    if (for_message) state_.phase = Phase::answered;
+  }
+
+  void operator()(const RunResumed& resumed) {
+    if (state_.pause) state_.paused_us += event_.at.us - state_.pause->since.us;
+    state_.pause.reset();
+    state_.deadline_at = resumed.deadline_at;
+    if (state_.phase == Phase::answered) state_.phase = Phase::ready;
+  }
+
+  void operator()(const RunCancelRequested& cancel) {
+    state_.cancel = cancel;
+    state_.cancel_seq = event_.seq;
+  }
+
+  void operator()(const RunFinished& finished) {
+    state_.phase = Phase::finished;
+    state_.stop_reason = finished.stop_reason;
+    state_.finished_at = event_.at;
+    state_.pause.reset();
+    state_.calls.clear();
+  }
+
+ private:
+  void settle(const Usage& usage, Usd cost) {
+    state_.usage += usage;
+    state_.cost_usd += cost;
+    state_.reserved = {};
+  }
+
+  void count_blobs(const Content& content) {
+    for (const Block& block : content)
+      if (block.artifact) state_.blobs = std::max(state_.blobs, block.artifact->n);
+  }
+
+  static std::string_view shown_head(const Content& content) {
+    if (content.empty()) return {};
+    return content.front().artifact ? std::string_view(content.front().artifact->head)
+                                    : std::string_view(content.front().text);
+  }
+
+  RunState& state_;
+  const Event& event_;
+};
+
+}  // namespace
+
+void apply(RunState& state, const Event& event) {
+  RATCHET_ENSURE(event.seq == state.last_seq + 1, "events are folded in order, without a gap");
+  std::visit(Folder(state, event), event.payload);
+  state.last_seq = event.seq;
+  state.last_at = event.at;
+  state.step = event.step;
+}
+
+OpenCall* RunState::find_call(std::string_view call_id) {
+  const auto at =
+      std::find_if(calls.begin(), calls.end(), [&](const OpenCall& call) { return call.call_id == call_id; });
+  return at == calls.end() ? nullptr : &*at;
+}
+
+const OpenCall* RunState::find_call(std::string_view call_id) const {
+  return const_cast<RunState*>(this)->find_call(call_id);
+}
+
+bool RunState::any_call(CallStage stage) const {
+  return std::any_of(calls.begin(), calls.end(), [&](const OpenCall& call) { return call.stage == stage; });
+}
+
+std::string idempotency_key(const RunState& state, std::string_view call_id) {
+  std::string key = to_string(state.run_id);
+  key += '/';
+  key += std::to_string(state.step);
+  key += '/';
+  key += call_id;
+  return key;
+}
+
+}  // namespace ratchet

@@ -1,0 +1,220 @@
+#include "runtime/run/decide.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "runtime/limits.hpp"
+#include "runtime/run/draft.hpp"
+
+namespace ratchet {
+
+namespace {
+
+std::size_t shown_bytes(const RunStarted& started) {
+  return std::size_t{started.result_cap_tokens} * limits::bytes_per_token_shown;
+}
+
+/// One overload for each input. Each writes the events that follow directly; what follows from those is
+/// `go_on`.
+class Decider {
+ public:
+  explicit Decider(Draft& draft) : draft_(draft), state_(draft.state) {}
+
+  Result<void> operator()(const input::Recovered&) {
+    if (state_.pause) return {};
+    if (state_.cancel) {
+      draft_.finish(StopReason::cancelled);
+      return {};
+    }
+    if (state_.phase == Phase::calling) draft_.model_lost("the server stopped while the model was answering");
+    const std::vector<OpenCall> calls = state_.calls;
+    for (const OpenCall& call : calls) {
+      if (call.stage == CallStage::planned && !call.until && !state_.finished())
+        draft_.call_lost(call, Draft::Loss::restart, "the server stopped while the call was under way");
+    }
+    return (*this)(input::Due{});
+  }
+
+  Result<void> operator()(const input::Due&) {
+    if (state_.cancel) return {};
+    if (state_.pause) {
+      if (draft_.now() >= state_.pause->expires_at)
+        draft_.finish(StopReason::pause_expired, "nobody answered in time");
+      return {};
+    }
+    draft_.end_waits();
+    const auto due = next_due_of_deadline();
+    if (due && draft_.now() >= *due) {
+      if (state_.phase == Phase::calling) draft_.model_lost("the run's time was used up");
+      if (!state_.finished()) draft_.finish(StopReason::time_limit);
+    }
+    return {};
+  }
+
+  Result<void> operator()(const input::ModelEnded& ended) {
+    const bool current =
+        state_.phase == Phase::calling && ended.step == state_.step && ended.attempt == state_.model.number;
+    if (current) draft_.model_ended(ended);
+    return {};
+  }
+
+  Result<void> operator()(const input::CallEnded& ended) {
+    const OpenCall* call = state_.find_call(ended.call_id);
+    if (call && call->stage == CallStage::planned && call->attempt == ended.attempt) draft_.call_ended(ended);
+    return {};
+  }
+
+  Result<void> operator()(const input::Message& message) {
+    const Hash hash = content_hash(message.content);
+    for (const ReceivedMessage& earlier : state_.keyed_messages) {
+      if (message.idempotency_key.empty() || earlier.idempotency_key != message.idempotency_key) continue;
+      if (!(earlier.content_hash == hash))
+        return fail(ErrorCode::idempotency_conflict, "the key was used for another message to this run");
+      draft_.decision.accepted_seq = earlier.seq;
+      return {};
+    }
+    if (auto open = must_be_open(); !open) return open;
+    if (state_.messages_pending >= limits::messages_pending_max ||
+        state_.keyed_messages.size() >= limits::messages_keyed_max)
+      return fail(ErrorCode::too_many_requests, "the run has too many messages that it has not read yet");
+    draft_.emit(MessageReceived{draft_.stored(message.content, shown_bytes(draft_.started())),
+                                message.from,
+                                message.idempotency_key,
+                                hash});
+    draft_.decision.accepted_seq = state_.last_seq;
+    if (state_.pause && state_.phase == Phase::answered) resume(PauseReason::message);
+    return {};
+  }
+
+  Result<void> operator()(const input::Cancel& cancel) {
+    if (state_.cancel) {
+      draft_.decision.accepted_seq = state_.cancel_seq;
+      return {};
+    }
+    if (auto open = must_be_open(); !open) return open;
+    draft_.emit(RunCancelRequested{cancel.by, cancel.reason});
+    draft_.decision.accepted_seq = state_.last_seq;
+    return {};
+  }
+
+  Result<void> operator()(const input::Stopped&) {
+    if (state_.cancel && !state_.finished()) draft_.finish(StopReason::cancelled);
+    return {};
+  }
+
+  Result<void> operator()(const input::Resolve& resolve) {
+    if (auto open = must_be_open(); !open) return open;
+    const OpenCall* found = state_.find_call(resolve.call_id);
+    if (!found)
+      return fail(ErrorCode::unknown_call, fmt::format("the run has no open call {}", resolve.call_id));
+    if (found->stage != CallStage::unknown)
+      return fail(ErrorCode::not_paused,
+                  fmt::format("what became of call {} is not in doubt", resolve.call_id));
+    const OpenCall call = *found;
+    const Content result = draft_.stored(resolve.result, shown_bytes(draft_.started()));
+    draft_.emit(CallResolved{resolve.call_id, resolve.outcome, resolve.by, result});
+    draft_.decision.accepted_seq = state_.last_seq;
+    if (resolve.outcome == CallOutcome::happened) {
+      draft_.settle(call.call_id, ToolStatus::ok, result);
+    } else {
+      draft_.plan(call, call.attempt + 1, Execution::call);
+    }
+    if (!state_.any_call(CallStage::unknown) && is_paused_for(PauseReason::unknown_outcome))
+      resume(PauseReason::unknown_outcome);
+    return {};
+  }
+
+  Result<void> operator()(const input::Resume&) {
+    if (auto open = must_be_open(); !open) return open;
+    if (!is_paused_for(PauseReason::operator_))
+      return fail(ErrorCode::not_paused, "the run does not wait for an operator");
+    resume(PauseReason::operator_);
+    draft_.decision.accepted_seq = state_.last_seq;
+    // The run was taken off while something may have been under way, exactly as in a crash.
+    return (*this)(input::Recovered{});
+  }
+
+ private:
+  Result<void> must_be_open() const {
+    if (state_.finished()) {
+      return fail(ErrorCode::run_finished,
+                  fmt::format("the run has finished ({})", name(*state_.stop_reason)));
+    }
+    if (state_.cancel) return fail(ErrorCode::run_finished, "the run is being cancelled");
+    return {};
+  }
+
+  bool is_paused_for(PauseReason reason) const {
+    if (!state_.pause) return false;
+    const auto& reasons = state_.pause->reasons;
+    return std::find(reasons.begin(), reasons.end(), reason) != reasons.end();
+  }
+
+  /// Waiting for a person moves the deadline; waiting for a machine does not.
+  void resume(PauseReason reason) {
+    const std::int64_t waited_us = draft_.now().us - state_.pause->since.us;
+    draft_.emit(RunResumed{reason, Timestamp{state_.deadline_at.us + std::max<std::int64_t>(waited_us, 0)}});
+  }
+
+  /// The deadline, unless a call that acts on the world is under way: that one is not cut off.
+  std::optional<Timestamp> next_due_of_deadline() const {
+    if (state_.finished()) return std::nullopt;
+    const bool acting = std::any_of(state_.calls.begin(), state_.calls.end(), [](const OpenCall& call) {
+      return call.stage == CallStage::planned && !call.until && call.side_effects != SideEffects::none;
+    });
+    if (acting) return std::nullopt;
+    return state_.deadline_at;
+  }
+
+  Draft& draft_;
+  RunState& state_;
+};
+
+}  // namespace
+
+Result<Decided> decide(
+    const Rules& rules, const RunState& state, const Context& context, const Input& input, Stamp stamp) {
+  Draft draft(rules, state, context, stamp);
+  if (auto done = std::visit(Decider(draft), input); !done) return tl::unexpected(done.error());
+  draft.go_on();
+  draft.decision.after = std::move(draft.state);
+  return std::move(draft.decision);
+}
+
+Decided start_run(const RunId& run_id, RunStarted started, Stamp& stamp) {
+  // There is no state to draft on yet: the content is stored as `Draft` does it, then the one event is made.
+  Decided decision;
+  std::uint32_t n = 0;
+  const std::size_t shown = shown_bytes(started);
+  for (Block& block : started.input) {
+    auto artifact = spill(block, n + 1, shown, stamp);
+    if (!artifact) continue;
+    ++n;
+    decision.blobs.push_back(std::move(*artifact));
+  }
+  started.root_run_id = started.root_run_id.empty() ? run_id : started.root_run_id;
+  Event event;
+  event.seq = 1;
+  event.at = stamp.at;
+  event.lease_version = 1;
+  event.payload = std::move(started);
+  decision.after.run_id = run_id;
+  apply(decision.after, event);
+  decision.events.push_back(std::move(event));
+  decision.accepted_seq = 1;
+  return decision;
+}
+
+Event poison_pause(const RunRow& row, std::string error, Timestamp at) {
+  Event event;
+  event.seq = row.last_seq + 1;
+  event.at = at;
+  event.step = row.step;
+  event.lease_version = row.lease;
+  event.payload =
+      RunPaused{{PauseReason::operator_}, at.plus_ms(limits::pause_expires_ms), {}, std::move(error)};
+  return event;
+}
+
+}  // namespace ratchet

@@ -1,0 +1,187 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "runtime/limits.hpp"
+#include "runtime/run/draft.hpp"
+
+namespace ratchet {
+
+namespace {
+
+/// What is left for one attempt, and why it is not more.
+struct Room {
+  std::int64_t max_tokens = 0;
+  StopReason narrowest = StopReason::token_limit;
+};
+
+Usd worst_input_price(const Prices& prices) {
+  return std::max(prices.input, prices.cache_write);
+}
+
+/// The longest reply that every bound still covers, if the input is as long as `input_tokens`.
+Room room_for_reply(const RunState& state, std::int64_t input_tokens, std::int64_t wanted_tokens) {
+  const RunStarted& started = *state.started;
+  Room room{wanted_tokens, StopReason::token_limit};
+  const std::int64_t tokens_left = started.budgets.max_tokens - state.usage.total() - input_tokens;
+  if (tokens_left < room.max_tokens) room = {tokens_left, StopReason::token_limit};
+  const Usd usd_left =
+      started.budgets.max_usd - state.cost_usd - price(input_tokens, worst_input_price(started.model.prices));
+  const std::int64_t output_nano = started.model.prices.output.nano;
+  if (usd_left.nano < 0) {
+    room = {-1, StopReason::cost_limit};
+  } else if (output_nano > 0) {
+    __extension__ using Wide = __int128;
+    const Wide affordable = static_cast<Wide>(usd_left.nano) * 1'000'000 / output_nano;
+    if (affordable < room.max_tokens) room = {static_cast<std::int64_t>(affordable), StopReason::cost_limit};
+  }
+  return room;
+}
+
+std::int64_t wanted_output(const RunStarted& started) {
+  const std::int64_t asked = started.settings.max_output_tokens;
+  return asked > 0 ? std::min(asked, started.model.max_output_tokens) : started.model.max_output_tokens;
+}
+
+/// What the model is told beside the history, in this one request: nothing of it is ever stored there.
+std::string late_text(const RunState& state, Timestamp now) {
+  std::string text = fmt::format("[Now: {}Z", to_string(now).substr(0, 16));
+  const std::int64_t steps_left = state.started->budgets.max_steps - state.step;
+  if (steps_left <= 3) text += fmt::format("; replies left after this one: {}", steps_left - 1);
+  text += ']';
+  for (const TodoItem& todo : state.memory.todos)
+    text += fmt::format("\n- [{}] {}", name(todo.status), todo.text);
+  return text;
+}
+
+/// Emits a warning for each budget of which four fifths are used, once.
+void warn(Draft& draft) {
+  const RunState& state = draft.state;
+  const Budgets& budgets = draft.started().budgets;
+  const auto check = [&](BudgetKind which, std::int64_t used, std::int64_t limit) {
+    const bool warned = state.warned & (1u << static_cast<unsigned>(which));
+    if (!warned && limit > 0 && used >= limit - limit / 5) draft.emit(BudgetWarning{which, used, limit});
+  };
+  check(BudgetKind::steps, state.step, budgets.max_steps);
+  check(BudgetKind::tokens, state.usage.total(), budgets.max_tokens);
+  check(BudgetKind::usd, state.cost_usd.nano, budgets.max_usd.nano);
+  const std::int64_t seconds = (draft.now().us - state.created_at.us - state.paused_us) / 1'000'000;
+  check(BudgetKind::seconds, seconds, budgets.max_seconds);
+}
+
+Report report_of(const RunState& state, StopReason reason, std::string_view error) {
+  Report report;
+  report.steps = state.step;
+  report.calls = state.settled;
+  const auto ok = std::count_if(state.settled.begin(), state.settled.end(), [](const ReportedCall& call) {
+    return call.status == ToolStatus::ok;
+  });
+  for (const TodoItem& todo : state.memory.todos)
+    if (todo.status != TodoStatus::done) report.open.push_back(todo.text);
+  report.text = fmt::format(
+      "Stopped ({}) after {} steps and {} tool calls", name(reason), state.step, state.settled_count);
+  if (state.settled_count == state.settled.size()) {
+    report.text += fmt::format(", {} of them ok.", ok);
+  } else {
+    report.text += fmt::format("; of the last {}, {} were ok.", state.settled.size(), ok);
+  }
+  if (!error.empty()) report.text += fmt::format(" {}.", error);
+  if (!report.open.empty()) report.text += fmt::format(" {} todos are open.", report.open.size());
+  return report;
+}
+
+}  // namespace
+
+void Draft::go_on() {
+  if (state.finished() || state.pause || state.cancel) return;
+  if (state.phase == Phase::batch) {
+    const bool moving = state.any_call(CallStage::planned);
+    if (!moving && state.any_call(CallStage::unknown)) pause({PauseReason::unknown_outcome});
+    return;
+  }
+  const bool due =
+      state.phase == Phase::ready || (state.phase == Phase::retrying && now() >= state.model.retry_at);
+  if (due) request_model();
+}
+
+void Draft::request_model() {
+  // The context speaks another provider's form: it is folded anew before the next attempt.
+  if (context.provider() != state.model.provider) return;
+  const bool new_step = state.phase == Phase::ready;
+  const RunStarted& run = started();
+  if (new_step && state.step >= run.budgets.max_steps) return finish(StopReason::step_limit);
+  if (now() >= state.deadline_at) return finish(StopReason::time_limit);
+  warn(*this);
+
+  ModelRequested requested;
+  requested.attempt = new_step ? 1 : state.model.number + 1;
+  requested.provider = state.model.provider;
+  requested.assembler_version = run.assembler_version;
+  requested.late_text = late_text(state, now());
+  const Growth growth = context.grow(decision.events, requested.late_text);
+  const std::int64_t estimated = growth.estimated_tokens * state.calibration_permille / 1'000;
+  const std::int64_t window_left = run.model.context_window_tokens - estimated;
+  const std::int64_t wanted = wanted_output(run);
+  const std::int64_t useful = std::min(wanted, limits::useful_reply_tokens_min);
+  if (window_left < useful)
+    return finish(StopReason::context_overflow, "the context has outgrown the model's window");
+  // The estimate may be short: what is reserved for the input has a margin of 15 %.
+  const std::int64_t input_reserved = estimated + estimated * 15 / 100;
+  const Room room = room_for_reply(state, input_reserved, std::min(wanted, window_left));
+  if (room.max_tokens < useful) return finish(room.narrowest);
+
+  requested.max_tokens = room.max_tokens;
+  requested.estimated_tokens = estimated;
+  requested.reserved.tokens = input_reserved + room.max_tokens;
+  requested.reserved.usd = price(input_reserved, worst_input_price(run.model.prices)) +
+                           price(room.max_tokens, run.model.prices.output);
+  // Rounding up twice may pass the limit by a nano-dollar: never reserve more than there is.
+  requested.reserved.usd = std::min(requested.reserved.usd, run.budgets.max_usd - state.cost_usd);
+  const Proof proof = context.prove(growth, requested.max_tokens, requested.late_text);
+  requested.prompt_hash = proof.prompt_hash;
+  requested.request_hash = proof.request_hash;
+  emit(std::move(requested), new_step ? state.step + 1 : state.step);
+}
+
+void Draft::pause(std::vector<PauseReason> reasons) {
+  RunPaused paused;
+  paused.reasons = std::move(reasons);
+  paused.expires_at = now().plus_ms(limits::pause_expires_ms);
+  for (const OpenCall& call : state.calls)
+    if (call.stage == CallStage::unknown) paused.call_ids.push_back(call.call_id);
+  emit(std::move(paused));
+}
+
+void Draft::finish(StopReason reason, std::string error) {
+  if (state.phase == Phase::calling) {
+    // The connection is closed; what was sent is charged, what was said so far nobody counts.
+    const Usage charged{state.model.estimated_tokens, 0, 0, 0};
+    const Usd cost = cost_of(charged, started().model.prices);
+    emit(ModelFailed{state.model.number, "the run ended", FailureClass::lost, charged, cost, {}, {}});
+  }
+  const std::vector<OpenCall> calls = state.calls;
+  for (const OpenCall& call : calls) {
+    if (call.stage == CallStage::settled) continue;
+    const bool may_have_acted = call.side_effects != SideEffects::none && !call.until;
+    if (may_have_acted && call.stage == CallStage::planned)
+      emit(CallUnknown{call.call_id, "the run ended while the call was under way"});
+    settle_text(
+        call.call_id,
+        ToolStatus::cancelled,
+        may_have_acted ? "The run ended. Whether this call had its effect is not known." : "The run ended.");
+  }
+  RunFinished finished;
+  finished.stop_reason = reason;
+  const bool answered = reason == StopReason::final_answer || reason == StopReason::model_length ||
+                        reason == StopReason::refused;
+  if (answered || (reason == StopReason::pause_expired && state.phase == Phase::answered))
+    finished.result = state.final_text;
+  if (reason != StopReason::final_answer) finished.report = report_of(state, reason, error);
+  finished.error = std::move(error);
+  finished.steps = state.step;
+  finished.usage = state.usage;
+  finished.cost_usd = state.cost_usd;
+  emit(std::move(finished));
+}
+
+}  // namespace ratchet

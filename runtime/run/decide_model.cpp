@@ -1,0 +1,169 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "runtime/limits.hpp"
+#include "runtime/model/estimate.hpp"
+#include "runtime/run/draft.hpp"
+
+namespace ratchet {
+
+namespace {
+
+constexpr std::int64_t retry_first_ms = 500;
+constexpr std::int64_t retry_last_ms = 8'000;
+
+/// min(0.5 · 2^n, 8) seconds less up to a quarter, or what the provider asked for: the policy of the official
+/// clients.
+std::int64_t retry_delay_ms(std::uint32_t failures_before, std::int64_t asked_ms, Entropy& entropy) {
+  if (asked_ms >= 0) return asked_ms;
+  const std::int64_t delay = std::min(retry_first_ms << std::min(failures_before, 10u), retry_last_ms);
+  const std::uint8_t jitter = entropy.draw()[0];
+  return delay - delay * jitter / (4 * 256);
+}
+
+std::size_t bytes_of(const std::vector<ReplyBlock>& content) {
+  std::size_t bytes = 0;
+  for (const ReplyBlock& block : content)
+    bytes += block.text.size() + block.args.size() + block.tool.size();
+  return bytes;
+}
+
+/// The calls get ids that are unique in the run, in the order in which the model wrote them.
+void number_calls(std::vector<ReplyBlock>& content, std::uint32_t step) {
+  std::uint32_t n = 0;
+  for (ReplyBlock& block : content)
+    if (block.type == ReplyBlockType::call) block.call_id = fmt::format("call_{}_{}", step, ++n);
+}
+
+bool has_calls(const std::vector<ReplyBlock>& content) {
+  return std::any_of(content.begin(), content.end(), [](const ReplyBlock& block) {
+    return block.type == ReplyBlockType::call;
+  });
+}
+
+/// Completes one attempt that gave a whole reply.
+class Completion {
+ public:
+  Completion(Draft& draft, const ModelReply& reply, const ModelOutcome& outcome)
+      : draft_(draft), reply_(reply), outcome_(outcome) {}
+
+  void operator()() {
+    ModelCompleted completed = settled();
+    const std::vector<ReplyBlock> content = completed.content;
+    draft_.emit(std::move(completed));
+    if (draft_.state.cancel) return;
+    if (has_calls(content)) {
+      draft_.request_calls(content);
+    } else {
+      answered();
+    }
+  }
+
+ private:
+  ModelCompleted settled() {
+    ModelCompleted completed;
+    completed.attempt = draft_.state.model.number;
+    completed.stop_reason = reply_.stop;
+    completed.content = reply_.content;
+    number_calls(completed.content, draft_.state.step);
+    completed.usage = reply_.usage;
+    if (!reply_.usage_reported) {
+      completed.usage_estimated = true;
+      completed.usage.input = draft_.state.model.estimated_tokens;
+      completed.usage.output = estimate_tokens_of_bytes(bytes_of(reply_.content));
+    }
+    completed.cost_usd = cost_of(completed.usage, draft_.started().model.prices);
+    completed.latency_ms = outcome_.latency_ms;
+    completed.ttft_ms = outcome_.ttft_ms;
+    return completed;
+  }
+
+  /// A reply without calls: the end, unless somebody has said something meanwhile.
+  void answered() {
+    switch (reply_.stop) {
+      case ModelStop::refusal:
+        return draft_.finish(StopReason::refused, "the model refused");
+      case ModelStop::max_tokens:
+        return draft_.finish(StopReason::model_length, "the reply reached its length limit");
+      case ModelStop::context_overflow:
+        return draft_.finish(StopReason::context_overflow, "the model's window is full");
+      case ModelStop::pause_turn:
+        return;
+      default:
+        break;
+    }
+    if (draft_.state.messages_pending > 0) return;
+    if (draft_.started().interactive) return draft_.pause({PauseReason::message});
+    draft_.finish(StopReason::final_answer);
+  }
+
+  Draft& draft_;
+  const ModelReply& reply_;
+  const ModelOutcome& outcome_;
+};
+
+/// Decides what follows a failed attempt: the same provider again, the next one, or the end.
+void fail_attempt(Draft& draft, const ModelFailure& failure, Usage charged, Usd charged_usd) {
+  const RunState& state = draft.state;
+  ModelFailed failed;
+  failed.attempt = state.model.number;
+  failed.error = failure.text;
+  failed.kind = failure.kind;
+  failed.charged = charged;
+  failed.charged_usd = charged_usd;
+  const std::uint32_t failures = state.model.failures_of_provider + 1;
+  const bool again = (failure.kind == FailureClass::transient || failure.kind == FailureClass::overloaded ||
+                      failure.kind == FailureClass::lost) &&
+                     failures < limits::attempts_per_provider_max;
+  const bool hopeless = failure.kind == FailureClass::overflow || failure.kind == FailureClass::rejected;
+  const bool next = !hopeless && !again && state.model.provider + 1 < draft.started().model.providers.size();
+  if (again) {
+    const std::int64_t delay =
+        failure.kind == FailureClass::lost
+            ? 0
+            : retry_delay_ms(failures - 1, failure.retry_after_ms, draft.stamp.entropy);
+    failed.retry_at = draft.now().plus_ms(delay);
+  } else if (next) {
+    failed.next_provider = state.model.provider + 1;
+  }
+  draft.emit(std::move(failed));
+  if (again || next || draft.state.cancel) return;
+  draft.finish(
+      failure.kind == FailureClass::overflow ? StopReason::context_overflow : StopReason::model_error,
+      failure.text);
+}
+
+}  // namespace
+
+Usd cost_of(const Usage& usage, const Prices& prices) {
+  const std::int64_t fresh = std::max<std::int64_t>(usage.input - usage.cached_input - usage.cache_write, 0);
+  return price(fresh, prices.input) + price(usage.cached_input, prices.cached_input) +
+         price(usage.cache_write, prices.cache_write) + price(usage.output, prices.output);
+}
+
+void Draft::model_ended(const input::ModelEnded& ended) {
+  if (const auto* reply = std::get_if<ModelReply>(&ended.outcome.value)) {
+    Completion(*this, *reply, ended.outcome)();
+    return;
+  }
+  const ModelFailure& failure = std::get<ModelFailure>(ended.outcome.value);
+  Usage charged = failure.usage;
+  // Output was produced and nobody says how much: the input counts as sent, the output as what may have come.
+  if (failure.produced && charged.total() == 0) charged.input = state.model.estimated_tokens;
+  fail_attempt(*this, failure, charged, cost_of(charged, started().model.prices));
+}
+
+void Draft::model_lost(std::string why) {
+  // Charged as reserved: nobody knows how far the provider got.
+  const Amount reserved = state.reserved;
+  Usage charged;
+  charged.output = std::min(state.model.max_tokens, reserved.tokens);
+  charged.input = reserved.tokens - charged.output;
+  ModelFailure failure;
+  failure.kind = FailureClass::lost;
+  failure.text = std::move(why);
+  fail_attempt(*this, failure, charged, reserved.usd);
+}
+
+}  // namespace ratchet

@@ -1,0 +1,68 @@
+#pragma once
+// A decision in the making: the events so far, and the state as it would be after them. Private to `decide`.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/run/decide.hpp"
+
+namespace ratchet {
+
+class Draft {
+ public:
+  Draft(const Rules& rules, const RunState& state, const Context& context, Stamp stamp)
+      : rules(rules), context(context), state(state), stamp(stamp) {}
+
+  const Rules& rules;
+  const Context& context;  ///< as it was before the first event of this decision
+  RunState state;          ///< after the events so far
+  Stamp stamp;
+  Decided decision;
+
+  Timestamp now() const { return stamp.at; }
+
+  const RunStarted& started() const { return *state.started; }
+
+  /// Adds an event and folds it. `step` other than 0 opens that step.
+  void emit(Payload payload, std::uint32_t step = 0);
+
+  /// Large text becomes an artifact whose head is `shown_bytes` long.
+  Content stored(Content content, std::size_t shown_bytes);
+
+  // --- the loop, one step at a time (decide_loop.cpp)
+  /// Goes on from wherever the run stands, as far as it goes without the world: at the end of every decision.
+  void go_on();
+  /// Announces the next attempt of a model call, or stops the run on a limit.
+  void request_model();
+  void pause(std::vector<PauseReason> reasons);
+  /// Settles what is open, says why, and ends the run.
+  void finish(StopReason reason, std::string error = {});
+
+  // --- models (decide_model.cpp)
+  void model_ended(const input::ModelEnded& ended);
+  void model_lost(std::string why);
+
+  // --- calls (decide_calls.cpp)
+  void request_calls(const std::vector<ReplyBlock>& content);
+  void call_ended(const input::CallEnded& ended);
+  /// How it was found out that nobody knows what became of a call: its request got no answer, or the server
+  /// stopped. Only the first kind is counted and waits a little longer each time.
+  enum class Loss { no_answer, restart };
+  /// What may be done with a call that may have happened (the recovery table of the design).
+  void call_lost(const OpenCall& call, Loss loss, std::string why);
+  void plan(const OpenCall& call, std::uint32_t attempt, Execution execution, std::int64_t delay_ms = 0);
+  void settle(const std::string& call_id, ToolStatus status, Content content, std::int64_t latency_ms = 0);
+  void settle_text(const std::string& call_id, ToolStatus status, std::string text);
+  void end_waits();
+};
+
+/// Takes the block's text out where it is longer than `shown_bytes`, leaving a reference to artifact `n` of
+/// the run with the head that the model is shown.
+std::optional<Blob> spill(Block& block, std::uint32_t n, std::size_t shown_bytes, Stamp& stamp);
+
+/// What `tokens` cost: what was read from and written to the cache at its own price, the rest at the price of
+/// input.
+Usd cost_of(const Usage& usage, const Prices& prices);
+
+}  // namespace ratchet

@@ -1,0 +1,264 @@
+#include "runtime/run/driver.hpp"
+
+#include <algorithm>
+
+#include "runtime/limits.hpp"
+
+namespace ratchet {
+
+namespace {
+
+template <class T>
+bool contains(const std::vector<T>& list, const T& value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+/// A run has got on when the world has answered it, or a person has taken its part.
+bool is_progress(const Decided& decision) {
+  return std::any_of(decision.events.begin(), decision.events.end(), [](const Event& event) {
+    return std::holds_alternative<ModelCompleted>(event.payload) ||
+           std::holds_alternative<ToolResult>(event.payload) ||
+           std::holds_alternative<RunResumed>(event.payload) ||
+           std::holds_alternative<RunFinished>(event.payload);
+  });
+}
+
+}  // namespace
+
+RunDriver::RunDriver(DriverParts parts,
+                     std::shared_ptr<const ToolBook> tools,
+                     const RunRow& row,
+                     bool after_failure)
+    : parts_(parts),
+      tools_(std::move(tools)),
+      lease_(row.lease),
+      resumes_(row.resumes),
+      after_failure_(after_failure) {
+  state_.run_id = row.run_id;
+}
+
+Result<std::unique_ptr<RunDriver>> RunDriver::load(DriverParts parts,
+                                                   std::shared_ptr<const ToolBook> tools,
+                                                   const RunRow& row,
+                                                   const std::vector<Record>& records,
+                                                   bool after_failure) {
+  std::unique_ptr<RunDriver> driver(new RunDriver(parts, std::move(tools), row, after_failure));
+  for (const Record& record : records) {
+    for (const Event& event : record.events) {
+      if (event.seq != driver->state_.last_seq + 1)
+        return fail(ErrorCode::corrupt, "the run's events have a gap");
+      if ((event.seq == 1) != std::holds_alternative<RunStarted>(event.payload))
+        return fail(ErrorCode::corrupt, "the run's first event is not run.started, or it stands elsewhere");
+      apply(driver->state_, event);
+    }
+  }
+  if (driver->state_.last_seq != row.last_seq || row.last_seq == 0)
+    return fail(ErrorCode::corrupt, "the run's row and its events differ");
+  driver->head_ = row.head;
+  driver->rebuild_context(records);
+  return driver;
+}
+
+void RunDriver::rebuild_context(const std::vector<Record>& records) {
+  const RunStarted& started = *state_.started;
+  const std::uint32_t provider = state_.model.provider;
+  auto head = parts_.heads.get(tools_->agent(), started.model, started.settings, provider);
+  context_ = std::make_unique<Context>(std::move(head), started.model.providers.at(provider), provider);
+  for (const Record& record : records)
+    for (const Event& event : record.events)
+      context_->apply(event);
+}
+
+std::vector<Action> RunDriver::take(Signal signal, Stamp stamp) {
+  if (over_) return {};
+  if (auto* given = std::get_if<signal::Given>(&signal)) {
+    if (const auto* ended = std::get_if<input::ModelEnded>(&given->input))
+      forget(ModelEffect{ended->step, ended->attempt});
+    if (const auto* ended = std::get_if<input::CallEnded>(&given->input))
+      forget(CallEffect{ended->call_id, ended->attempt});
+    if (std::holds_alternative<input::Due>(given->input)) wake_at_.reset();
+    inbox_.push_back(std::move(*given));
+  } else if (std::holds_alternative<signal::Committed>(signal)) {
+    committed();
+  } else if (const auto* refusal = std::get_if<signal::Refused>(&signal)) {
+    refused(refusal->error, stamp.at);
+  } else {
+    const Effect& effect = std::get<signal::Stopped>(signal).effect;
+    std::erase(stopping_, effect);
+  }
+  pump(stamp);
+  return std::exchange(actions_, {});
+}
+
+std::vector<Action> RunDriver::reload(const std::vector<Record>& records, Stamp stamp) {
+  reloading_ = false;
+  rebuild_context(records);
+  // The attempt that waited for the new context is decided by looking at the clock.
+  inbox_.push_front({input::Due{}, 0});
+  pump(stamp);
+  return std::exchange(actions_, {});
+}
+
+void RunDriver::forget(const Effect& effect) {
+  std::erase(started_, effect);
+  std::erase(stopping_, effect);
+}
+
+void RunDriver::committed() {
+  RATCHET_ENSURE(pending_, "a commit is told of once, and only while one is awaited");
+  Pending done = std::move(*pending_);
+  pending_.reset();
+  state_ = std::move(done.decision.after);
+  head_ = done.head;
+  for (const Event& event : done.decision.events) {
+    context_->apply(event);
+    if (const auto* requested = std::get_if<ModelRequested>(&event.payload))
+      late_text_ = requested->late_text;
+  }
+  if (done.given.token)
+    actions_.push_back(action::Answer{done.given.token, Accepted{done.decision.accepted_seq}});
+  actions_.push_back(action::Publish{std::move(done.decision.events)});
+}
+
+void RunDriver::refused(const Error& error, Timestamp now) {
+  RATCHET_ENSURE(pending_, "a refusal is told of once, and only while a commit is awaited");
+  signal::Given given = std::move(pending_->given);
+  pending_.reset();
+  if (error.code != ErrorCode::store_unavailable) {
+    over_ = true;
+    if (given.token) actions_.push_back(action::Answer{given.token, tl::unexpected(error)});
+    for (const Effect& effect : started_)
+      actions_.push_back(action::Stop{effect});
+    actions_.push_back(action::GiveUp{error});
+    return;
+  }
+  if (given.token) {
+    actions_.push_back(action::Answer{given.token, tl::unexpected(error)});
+  } else {
+    inbox_.push_front(std::move(given));
+  }
+  hold_until_ = now.plus_ms(limits::store_retry_ms);
+  wake_at_ = hold_until_;
+  actions_.push_back(action::WakeAt{*hold_until_});
+}
+
+void RunDriver::pump(Stamp stamp) {
+  while (!over_ && !pending_ && !reloading_) {
+    if (hold_until_ && stamp.at < *hold_until_) {
+      // Nothing can be written: commands are told so at once, everything else waits for room.
+      std::erase_if(inbox_, [&](const signal::Given& given) {
+        if (!given.token || std::holds_alternative<input::Cancel>(given.input)) return false;
+        actions_.push_back(
+            action::Answer{given.token, fail(ErrorCode::store_unavailable, "the journal has no room")});
+        return true;
+      });
+      return;
+    }
+    hold_until_.reset();
+    if (inbox_.empty()) {
+      reconcile(stamp);
+      if (inbox_.empty()) return;
+    }
+    signal::Given given = std::move(inbox_.front());
+    inbox_.pop_front();
+    propose(std::move(given), stamp);
+  }
+}
+
+void RunDriver::propose(signal::Given given, Stamp& stamp) {
+  // Each decision gets randomness of its own, whatever was decided before under the same stamp.
+  Stamp fresh{stamp.at, Entropy(stamp.entropy.draw())};
+  auto decision = decide(Rules{*tools_, lease_}, state_, *context_, given.input, fresh);
+  if (!decision) {
+    if (given.token) actions_.push_back(action::Answer{given.token, tl::unexpected(decision.error())});
+    return;
+  }
+  if (decision->events.empty()) {
+    if (given.token) actions_.push_back(action::Answer{given.token, Accepted{decision->accepted_seq}});
+    return;
+  }
+  append(std::move(*decision), std::move(given), fresh);
+}
+
+void RunDriver::append(Decided decision, signal::Given given, Stamp& stamp) {
+  Record record;
+  record.head_before = head_;
+  record.salt = stamp.entropy.draw();
+  record.events = std::move(decision.events);
+  const std::string bytes = encode(record);
+  decision.events = std::move(record.events);
+
+  if (!after_failure_ || is_progress(decision)) resumes_ = 0;
+  const bool cancels = decision.after.cancel.has_value();
+  action::Append append;
+  append.reserve = cancels;
+  append.append.first_seq = decision.events.front().seq;
+  append.append.events = static_cast<std::uint32_t>(decision.events.size());
+  append.append.row = row_of(decision.after);
+  append.append.row.lease = lease_;
+  append.append.row.resumes = resumes_;
+  append.append.row.head = *chain_head(bytes);
+  append.append.record = parts_.pack(bytes);
+  append.append.blobs = std::move(decision.blobs);
+  pending_ = Pending{std::move(decision), append.append.row.head, std::move(given)};
+  actions_.push_back(std::move(append));
+}
+
+void RunDriver::reconcile(Stamp& stamp) {
+  const std::vector<Effect> wanted = outstanding(state_, stamp.at);
+  const std::vector<Effect> running = started_;
+  for (const Effect& effect : running) {
+    if (contains(wanted, effect)) continue;
+    std::erase(started_, effect);
+    stopping_.push_back(effect);
+    actions_.push_back(action::Stop{effect});
+  }
+  for (const Effect& effect : wanted)
+    if (!contains(started_, effect)) start(effect);
+  if (state_.cancel && !state_.finished()) {
+    if (started_.empty() && stopping_.empty()) inbox_.push_back({input::Stopped{}, 0});
+    return;
+  }
+  const bool going = !state_.finished() && !state_.pause;
+  if (going && context_->provider() != state_.model.provider) {
+    reloading_ = true;
+    actions_.push_back(action::Reload{});
+    return;
+  }
+  if (started_.empty() && stopping_.empty() && waits(state_)) {
+    over_ = true;
+    actions_.push_back(action::Passivate{});
+    return;
+  }
+  const auto due = next_due(state_, stamp.at);
+  if (due && (!wake_at_ || *due != *wake_at_)) {
+    wake_at_ = due;
+    actions_.push_back(action::WakeAt{*due});
+  }
+}
+
+void RunDriver::start(const Effect& effect) {
+  started_.push_back(effect);
+  if (const auto* model = std::get_if<ModelEffect>(&effect)) {
+    const ModelConfig& config = state_.started->model;
+    ModelCall call;
+    call.run_id = state_.run_id;
+    call.step = model->step;
+    call.attempt = model->attempt;
+    call.model = config.name;
+    call.provider = state_.model.provider;
+    call.endpoint = config.providers.at(call.provider);
+    call.first_byte_timeout_ms = config.first_byte_timeout_ms;
+    call.body = context_->render(state_.model.max_tokens, late_text_);
+    actions_.push_back(action::StartModel{std::move(call)});
+    return;
+  }
+  const auto& wanted = std::get<CallEffect>(effect);
+  const OpenCall* call = state_.find_call(wanted.call_id);
+  const ToolManifest* tool = tools_->find(call->tool);
+  RATCHET_ENSURE(tool, "a planned call has a manifest in its version");
+  actions_.push_back(action::StartCall{
+      wanted, tool, call->execution, call->args.text, idempotency_key(state_, call->call_id)});
+}
+
+}  // namespace ratchet

@@ -1,0 +1,177 @@
+#pragma once
+// The loop of one run, without I/O: signals in, actions out. It owns what has been started, what waits for a
+// commit and when the run can sleep. The run actor and the simulator do nothing but execute its actions, so
+// the races that matter (late results, crashes between a commit and its effect, cancels) are simulated too.
+//
+// Append first, act afterwards: at most one append is under way; inputs that arrive meanwhile wait. When it
+// is durable its events are folded and published, and what is then outstanding and was not started is
+// started.
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "runtime/context/context.hpp"
+#include "runtime/journal.hpp"
+#include "runtime/node.hpp"
+#include "runtime/run/decide.hpp"
+#include "runtime/run/outstanding.hpp"
+
+namespace ratchet {
+
+/// Names a command that waits for its answer. The caller chooses; 0: nobody waits.
+using Token = std::uint64_t;
+
+namespace signal {
+
+struct Given {
+  Input input;
+  Token token = 0;
+};
+
+/// The append is durable.
+struct Committed {};
+
+/// The append was not written. `stale_lease` and `conflict` end this activation; after `store_unavailable`
+/// the driver tries again later, but for commands, which are refused.
+struct Refused {
+  Error error;
+};
+
+/// A stopped effect will not be heard of any more.
+struct Stopped {
+  Effect effect;
+};
+
+}  // namespace signal
+
+using Signal = std::variant<signal::Given, signal::Committed, signal::Refused, signal::Stopped>;
+
+namespace action {
+
+struct Append {
+  RunAppend append;
+  bool reserve = false;  ///< may use the space kept for cancels
+};
+
+struct StartModel {
+  ModelCall call;
+};
+
+struct StartCall {
+  CallEffect effect;
+  const ToolManifest* tool;  ///< of the run's version, which the driver keeps
+  Execution execution = Execution::call;
+  std::string args, idempotency_key;
+};
+
+struct Stop {
+  Effect effect;
+};
+
+struct Answer {
+  Token token;
+  Result<Accepted> result;
+};
+
+struct Publish {
+  std::vector<Event> events;
+};
+
+/// Sets the run's one timer: an `input::Due` at this time. Replaces the earlier one.
+struct WakeAt {
+  Timestamp at;
+};
+
+/// The context must be folded anew for another provider: read the journal and call `reload`.
+struct Reload {};
+
+/// Nothing is under way and only time or a person can move the run, or it is over: the actor ends.
+struct Passivate {};
+
+/// This activation has lost the run: the actor ends at once and answers nobody else.
+struct GiveUp {
+  Error error;
+};
+
+}  // namespace action
+
+using Action = std::variant<action::Append,
+                            action::StartModel,
+                            action::StartCall,
+                            action::Stop,
+                            action::Answer,
+                            action::Publish,
+                            action::WakeAt,
+                            action::Reload,
+                            action::Passivate,
+                            action::GiveUp>;
+
+/// What all runs share. Must outlive the drivers.
+struct DriverParts {
+  HeadCache& heads;
+  RecordPacker pack;
+};
+
+class RunDriver {
+ public:
+  /// Takes up a run from its whole journal. `row` is the run's row after the activation. `after_failure`:
+  /// this run's actor has just failed, so only real progress clears its resume count. Errors: corrupt.
+  static Result<std::unique_ptr<RunDriver>> load(DriverParts parts,
+                                                 std::shared_ptr<const ToolBook> tools,
+                                                 const RunRow& row,
+                                                 const std::vector<Record>& records,
+                                                 bool after_failure = false);
+
+  /// Handles a signal. The stamp is used only if something is decided.
+  std::vector<Action> take(Signal signal, Stamp stamp);
+  /// Answers `action::Reload`.
+  std::vector<Action> reload(const std::vector<Record>& records, Stamp stamp);
+
+  const RunState& state() const { return state_; }
+
+  const Context& context() const { return *context_; }
+
+ private:
+  struct Pending {
+    Decided decision;
+    Hash head;
+    signal::Given given;
+  };
+
+  RunDriver(DriverParts parts, std::shared_ptr<const ToolBook> tools, const RunRow& row, bool after_failure);
+
+  void rebuild_context(const std::vector<Record>& records);
+  void committed();
+  void refused(const Error& error, Timestamp now);
+  void forget(const Effect& effect);
+  void pump(Stamp stamp);
+  void propose(signal::Given given, Stamp& stamp);
+  void append(Decided decision, signal::Given given, Stamp& stamp);
+  void reconcile(Stamp& stamp);
+  void start(const Effect& effect);
+
+  DriverParts parts_;
+  std::shared_ptr<const ToolBook> tools_;
+  RunState state_;
+  std::unique_ptr<Context> context_;
+  Hash head_;
+  std::uint32_t lease_;
+  std::uint32_t resumes_;
+  bool after_failure_;
+  std::string late_text_;  ///< of the last request
+  std::deque<signal::Given> inbox_;
+  std::optional<Pending> pending_;
+  std::vector<Effect> started_, stopping_;
+  std::optional<Timestamp> wake_at_;
+  std::optional<Timestamp> hold_until_;  ///< the store had no room: nothing is proposed before
+  bool reloading_ = false;
+  bool over_ = false;
+  std::vector<Action> actions_;
+};
+
+}  // namespace ratchet

@@ -1,0 +1,92 @@
+#pragma once
+// What can reach a run, and what it can want from the world.
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "runtime/event/definitions.hpp"
+#include "runtime/model/client.hpp"
+#include "runtime/tools/call_end.hpp"
+
+namespace ratchet {
+
+// --- inputs
+// ---------------------------------------------------------------------------------------------------
+
+namespace input {
+
+/// The run was taken up: for the first time, or after a crash, a drain or a wait. Whatever was under way is
+/// lost.
+struct Recovered {};
+
+/// Time has passed: a stored deadline may have come.
+struct Due {};
+
+/// One attempt of a model call has ended.
+struct ModelEnded {
+  std::uint32_t step = 0, attempt = 0;
+  ModelOutcome outcome;
+};
+
+/// One execution of a tool call has ended.
+struct CallEnded {
+  std::string call_id;
+  std::uint32_t attempt = 0;
+  CallEnd end;
+};
+
+struct Message {
+  Content content;
+  std::string from, idempotency_key;
+};
+
+struct Cancel {
+  std::string by, reason;
+};
+
+/// Everything that was under way has been stopped, after a cancel.
+struct Stopped {};
+
+struct Resolve {
+  std::string call_id;
+  CallOutcome outcome = CallOutcome::happened;
+  Content result;
+  std::string by;
+};
+
+struct Resume {
+  std::string by;
+};
+
+}  // namespace input
+
+using Input = std::variant<input::Recovered,
+                           input::Due,
+                           input::ModelEnded,
+                           input::CallEnded,
+                           input::Message,
+                           input::Cancel,
+                           input::Stopped,
+                           input::Resolve,
+                           input::Resume>;
+
+// --- effects
+// --------------------------------------------------------------------------------------------------
+
+/// One attempt of a model call.
+struct ModelEffect {
+  std::uint32_t step = 0, attempt = 0;
+  auto operator<=>(const ModelEffect&) const = default;
+};
+
+/// One execution of a tool call.
+struct CallEffect {
+  std::string call_id;
+  std::uint32_t attempt = 0;
+  auto operator<=>(const CallEffect&) const = default;
+};
+
+using Effect = std::variant<ModelEffect, CallEffect>;
+
+}  // namespace ratchet

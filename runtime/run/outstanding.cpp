@@ -1,0 +1,97 @@
+#include "runtime/run/outstanding.hpp"
+
+#include <algorithm>
+
+namespace ratchet {
+
+namespace {
+
+bool under_way(const OpenCall& call) {
+  return call.stage == CallStage::planned && !call.until;
+}
+
+void add_due(std::optional<Timestamp>& earliest, Timestamp at) {
+  if (!earliest || at < *earliest) earliest = at;
+}
+
+}  // namespace
+
+std::vector<Effect> outstanding(const RunState& state, Timestamp now) {
+  std::vector<Effect> effects;
+  if (state.finished() || state.pause || state.cancel) return effects;
+  if (state.phase == Phase::calling) effects.push_back(ModelEffect{state.step, state.model.number});
+  for (const OpenCall& call : state.calls) {
+    if (under_way(call) && (!call.not_before || *call.not_before <= now))
+      effects.push_back(CallEffect{call.call_id, call.attempt});
+  }
+  return effects;
+}
+
+std::optional<Timestamp> next_due(const RunState& state, Timestamp now) {
+  std::optional<Timestamp> earliest;
+  if (state.finished() || state.cancel) return earliest;
+  if (state.pause) return state.pause->expires_at;
+  if (state.phase == Phase::retrying) add_due(earliest, state.model.retry_at);
+  bool acting = false;
+  for (const OpenCall& call : state.calls) {
+    if (call.stage != CallStage::planned) continue;
+    if (call.until) add_due(earliest, *call.until);
+    if (call.not_before && *call.not_before > now) add_due(earliest, *call.not_before);
+    acting = acting || (!call.until && call.side_effects != SideEffects::none);
+  }
+  // A call that acts on the world is not cut off by the deadline: it ends by its own, and then the run does.
+  if (!acting) add_due(earliest, state.deadline_at);
+  return earliest;
+}
+
+bool waits(const RunState& state) {
+  if (state.finished()) return true;
+  if (state.cancel) return false;
+  if (state.pause) return true;
+  if (state.phase != Phase::batch) return false;
+  return std::none_of(state.calls.begin(), state.calls.end(), under_way);
+}
+
+RunRow row_of(const RunState& state) {
+  const RunStarted& started = *state.started;
+  RunRow row;
+  row.run_id = state.run_id;
+  row.team = started.team;
+  row.agent_id = started.agent_id;
+  row.user_id = started.user_id;
+  row.agent_version = started.agent_version;
+  row.parent_run_id = started.parent_run_id;
+  row.replay_of = started.replay_of;
+  row.root_run_id = started.root_run_id;
+  row.depth = started.depth;
+  row.active = !waits(state);
+  if (!row.active) row.due_at = next_due(state, state.last_at);
+  row.last_seq = state.last_seq;
+  row.step = state.step;
+  row.budgets = started.budgets;
+  row.deadline_at = state.deadline_at;
+  row.usage = state.usage;
+  row.cost_usd = state.cost_usd;
+  row.seconds_used = (state.last_at.us - state.created_at.us - state.paused_us) / 1'000'000;
+  row.stop_reason = state.stop_reason;
+  row.created_at = state.created_at;
+  row.finished_at = state.finished_at;
+  row.harness_version = started.harness_version;
+  row.model = started.model.name;
+  row.labels = started.labels;
+  row.blobs = state.blobs;
+  row.status = state.finished() ? RunStatus::finished
+               : state.pause    ? RunStatus::paused
+               : state.step > 0 ? RunStatus::running
+                                : RunStatus::queued;
+  if (state.pause) {
+    row.pause_reasons = state.pause->reasons;
+    row.paused_since = state.pause->since;
+    row.pause_expires_at = state.pause->expires_at;
+    for (const OpenCall& call : state.calls)
+      if (call.stage == CallStage::unknown) row.pause_call_ids.push_back(call.call_id);
+  }
+  return row;
+}
+
+}  // namespace ratchet

@@ -1,0 +1,28 @@
+#pragma once
+// Views of a run's state: what should be under way, when it must be looked at again, and its row. None of
+// them is stored by itself, so none can fall out of step.
+
+#include <optional>
+#include <vector>
+
+#include "runtime/run/inputs.hpp"
+#include "runtime/run/row.hpp"
+#include "runtime/run/state.hpp"
+
+namespace ratchet {
+
+/// What should be under way and is not settled. A paused, cancelled or finished run wants nothing of the
+/// world.
+std::vector<Effect> outstanding(const RunState& state, Timestamp now);
+
+/// The earliest stored deadline, if there is one. A delayed attempt counts until its time has come: it is
+/// outstanding then.
+std::optional<Timestamp> next_due(const RunState& state, Timestamp now);
+
+/// True if only time or a person can move the run: it needs no actor until then.
+bool waits(const RunState& state);
+
+/// The row after the last event. `lease`, `resumes` and `head` are the caller's to set.
+RunRow row_of(const RunState& state);
+
+}  // namespace ratchet

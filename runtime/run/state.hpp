@@ -1,0 +1,114 @@
+#pragma once
+// The state of a run: a fold over its events, and nothing else. It holds what the rules need to decide what
+// comes next; what was said is in the context (runtime/context/), which is folded from the same events. A
+// state is a value that is cheap to copy: what never changes is shared, what can grow is bounded.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/event/definitions.hpp"
+#include "runtime/tools/builtin.hpp"
+#include "runtime/tools/loop_rule.hpp"
+
+namespace ratchet {
+
+/// Where a run stands in its loop. Being paused is not a phase: it lies over one.
+///   ready: the next thing is a model call     calling: an attempt is under way     retrying: the next
+///   attempt has a time batch: calls of the last reply are open   answered: a final answer was given, an
+///   interactive run waits for more finished: nothing follows
+RATCHET_ENUM(Phase, ready, calling, retrying, batch, answered, finished)
+
+/// How far a call of the last reply has come.
+///   requested: not judged yet     planned: under way, or waiting for its time     unknown: it may have
+///   happened, a person decides settled: it has its one result
+RATCHET_ENUM(CallStage, requested, planned, unknown, settled)
+
+struct OpenCall {
+  std::string call_id, tool;
+  Json args;
+  Hash args_hash;
+  SideEffects side_effects = SideEffects::none;
+  CallStage stage = CallStage::requested;
+  Execution execution = Execution::call;
+  std::uint32_t attempt = 1;
+  Timestamp first_planned_at;           ///< the first time this call was announced: its key is as old as this
+  std::optional<Timestamp> until;       ///< the built-in `wait`
+  std::optional<Timestamp> not_before;  ///< a repeated attempt
+};
+
+/// The attempt that is under way, or that is to come.
+struct ModelAttempt {
+  std::uint32_t number = 0;                ///< within the step, over all providers
+  std::uint32_t provider = 0;              ///< of a run: it stays on the last one that worked
+  std::uint32_t failures_of_provider = 0;  ///< in this step
+  std::int64_t estimated_tokens = 0;
+  std::int64_t max_tokens = 0;
+  Timestamp requested_at, retry_at;
+  std::string last_error;
+};
+
+struct Pause {
+  std::vector<PauseReason> reasons;
+  Timestamp since, expires_at;
+};
+
+struct ReceivedMessage {
+  std::string idempotency_key;
+  Hash content_hash;
+  std::uint64_t seq = 0;
+};
+
+struct RunState {
+  RunId run_id;
+  std::shared_ptr<const RunStarted> started;  ///< without its input, which is in the context
+  Timestamp created_at, last_at, finished_at;
+  std::uint64_t last_seq = 0;
+  std::uint32_t step = 0;
+  Phase phase = Phase::ready;
+  ModelAttempt model;
+
+  Timestamp deadline_at;
+  Usage usage;
+  Usd cost_usd;
+  Amount reserved;                             ///< by the attempt under way
+  std::uint32_t calibration_permille = 1'000;  ///< reported input tokens a thousand estimated ones
+  std::uint8_t warned = 0;                     ///< a bit for each BudgetKind
+
+  std::vector<OpenCall> calls;  ///< of the last reply, in its order; empty outside of a batch
+  std::uint32_t results_of_batch = 0;
+  std::vector<ReportedCall> settled;  ///< the last `limits::reported_calls_max`
+  std::uint64_t settled_count = 0;
+
+  std::uint32_t messages_pending = 0;  ///< received, not yet in the context
+  std::vector<ReceivedMessage> keyed_messages;
+  std::optional<Pause> pause;
+  std::optional<RunCancelRequested> cancel;
+  std::uint64_t cancel_seq = 0;
+  std::int64_t paused_us = 0;  ///< waited for people so far
+
+  RunMemory memory;
+  LoopRule loop;
+  std::string final_text;  ///< of the last reply without calls
+  std::optional<StopReason> stop_reason;
+  std::uint32_t blobs = 0;
+
+  bool finished() const { return phase == Phase::finished; }
+
+  OpenCall* find_call(std::string_view call_id);
+  const OpenCall* find_call(std::string_view call_id) const;
+  bool any_call(CallStage stage) const;
+
+  std::uint64_t tokens_used() const { return static_cast<std::uint64_t>(usage.total()); }
+};
+
+/// Folds one event. Cannot fail; the same live and on recovery. `event.seq` must be the next one.
+void apply(RunState& state, const Event& event);
+
+/// The key under which an execution of a call may have its effect once: `{run_id}/{step}/{call_id}`.
+std::string idempotency_key(const RunState& state, std::string_view call_id);
+
+}  // namespace ratchet
