@@ -1,0 +1,296 @@
+#include "http/client/exchange.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace ratchet {
+
+namespace {
+
+constexpr std::size_t head_bytes_max = 64u << 10;  // all headers of a reply; more: `too_large`
+constexpr std::uint64_t drained_bytes_max = 64u
+                                            << 10;  // after a settled reply; more: the connection is closed
+
+Exchange& self(void* user) {
+  return *static_cast<Exchange*>(user);
+}
+
+std::size_t stop(Exchange& exchange, HttpEnd::Kind kind, std::string text) {
+  exchange.verdict = HttpEnd{kind, true, std::move(text)};
+  return CURL_WRITEFUNC_ERROR;
+}
+
+/// A header line, without its end: `Name: value`, or the status line of a new reply (after a 100, say).
+void take_header(HttpHead& head, std::string_view line) {
+  if (line.starts_with("HTTP/")) {
+    head = {};
+    const auto space = line.find(' ');
+    if (space != std::string_view::npos)
+      std::from_chars(line.data() + space + 1, line.data() + line.size(), head.status);
+    return;
+  }
+  const auto colon = line.find(':');
+  if (colon == std::string_view::npos) return;
+  std::string name(line.substr(0, colon));
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+  auto value = line.substr(colon + 1);
+  value.remove_prefix(std::min(value.find_first_not_of(" \t"), value.size()));
+  value.remove_suffix(value.size() - (value.find_last_not_of(" \t") + 1));
+  head.headers.emplace_back(std::move(name), value);
+}
+
+std::size_t on_header(char* data, std::size_t, std::size_t size, void* user) {
+  Exchange& exchange = self(user);
+  if (exchange.head_told) return size;  // trailers
+  exchange.head_bytes += size;
+  if (exchange.head_bytes > head_bytes_max)
+    return stop(exchange,
+                HttpEnd::Kind::too_large,
+                fmt::format("the headers of the reply are longer than {} bytes", head_bytes_max));
+  std::string_view line(data, size);
+  while (!line.empty() && (line.back() == '\n' || line.back() == '\r'))
+    line.remove_suffix(1);
+  if (!line.empty()) {
+    take_header(exchange.head, line);
+  } else if (exchange.head.status >= 200) {
+    exchange.head_told = true;
+    exchange.gate.pass([&] { exchange.sink->on_head(exchange.head); });
+  }
+  return size;
+}
+
+/// The reply is what its user wanted: tell the end now, and let the rest come in for a moment.
+void settle(Exchange& exchange) {
+  exchange.tell({HttpEnd::Kind::complete, true});
+  exchange.total_deadline = Deadlines::Time::max();
+  exchange.set_deadline(exchange.context.now + std::chrono::milliseconds(exchange.context.options.drain_ms));
+  exchange.reply_bytes = 0;
+}
+
+std::size_t on_body(char* data, std::size_t, std::size_t size, void* user) {
+  Exchange& exchange = self(user);
+  exchange.reply_bytes += size;
+  if (exchange.sink == nullptr)  // settled
+    return exchange.reply_bytes <= drained_bytes_max ? size : CURL_WRITEFUNC_ERROR;
+  if (exchange.reply_bytes > exchange.request.reply_bytes_max)
+    return stop(exchange,
+                HttpEnd::Kind::too_large,
+                fmt::format("the reply is longer than {} bytes", exchange.request.reply_bytes_max));
+  exchange.set_deadline(exchange.context.now +
+                        std::chrono::milliseconds(exchange.context.options.idle_timeout_ms));
+  if (!exchange.delivering) {
+    exchange.delivering = true;
+    exchange.context.delivered.push_back(&exchange);
+  }
+  auto next = HttpSink::Next::stop;  // where it was cancelled, too
+  exchange.gate.pass([&] { next = exchange.sink->on_bytes({data, size}); });
+  if (next == HttpSink::Next::stop)
+    return stop(exchange, HttpEnd::Kind::stopped, "the rest of the reply was not wanted");
+  if (next == HttpSink::Next::settled) settle(exchange);
+  return size;
+}
+
+std::size_t on_read(char* out, std::size_t, std::size_t size, void* user) {
+  return self(user).body.read(out, size);
+}
+
+int on_seek(void* user, curl_off_t offset, int origin) {
+  if (origin != SEEK_SET || offset < 0) return CURL_SEEKFUNC_FAIL;
+  return self(user).body.seek(static_cast<std::uint64_t>(offset)) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL;
+}
+
+int on_connected(void* user, char*, char*, int, int) {
+  self(user).connected = true;
+  return CURL_PREREQFUNC_OK;
+}
+
+curl_socket_t on_dial(void* user, curlsocktype, curl_sockaddr* address) {
+  Exchange& exchange = self(user);
+  if (!exchange.context.dial_filter.allows(address->addr)) {
+    exchange.dial_refused = true;
+    return CURL_SOCKET_BAD;
+  }
+  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+/// Header names and values go onto the wire as they are: what could end a line would be another header.
+bool is_header_text(std::string_view text) {
+  return std::ranges::all_of(text, [](unsigned char c) { return (c >= 0x20 && c != 0x7f) || c == '\t'; });
+}
+
+bool is_token(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
+    return std::isalnum(c) ||
+           std::string_view("!#$%&'*+-.^_`|~").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+}
+
+std::unique_ptr<curl_slist, SlistDeleter> make_header_list(const HttpRequest& request) {
+  curl_slist* list = curl_slist_append(nullptr, "Expect:");
+  for (const auto& [name, value] : request.headers)  // libcurl spells an empty value with a semicolon
+    list = curl_slist_append(list, value.empty() ? (name + ";").c_str() : (name + ": " + value).c_str());
+  return std::unique_ptr<curl_slist, SlistDeleter>(list);
+}
+
+void set_method(CURL* easy, const HttpRequest& request) {
+  const std::uint64_t bytes = body_bytes(request.body);
+  if (request.method == "HEAD") {
+    curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
+    curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+  } else if (bytes > 0 || request.method == "POST" || request.method == "PUT" || request.method == "PATCH") {
+    curl_easy_setopt(easy, CURLOPT_POST, 1L);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(bytes));
+  } else {
+    curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
+  }
+  curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+}
+
+bool is_tls(std::string_view url) {
+  constexpr std::string_view scheme = "https:";
+  return url.size() >= scheme.size() &&
+         std::ranges::equal(url.substr(0, scheme.size()), scheme, [](unsigned char a, char b) {
+           return std::tolower(a) == b;
+         });
+}
+
+/// HTTP/2 where TLS can negotiate it; one call on a connection otherwise.
+void set_connection(CURL* easy, const HttpRequest& request) {
+  const bool shared = is_tls(request.url) && request.repeatable;
+  curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, shared ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1);
+  curl_easy_setopt(easy, CURLOPT_PIPEWAIT, shared ? 1L : 0L);
+  // libcurl repeats a request by itself only on a connection that was used before.
+  curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, request.repeatable ? 0L : 1L);
+  curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, request.repeatable ? 0L : 1L);
+}
+
+HttpEnd::Kind kind_of_failure(CURLcode code, bool connected) {
+  if (connected) return HttpEnd::Kind::broken;
+  switch (code) {
+    case CURLE_URL_MALFORMAT:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_BAD_FUNCTION_ARGUMENT:
+      return HttpEnd::Kind::refused;
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_ISSUER_ERROR:
+      return HttpEnd::Kind::distrusted;
+    default:
+      return HttpEnd::Kind::unreachable;
+  }
+}
+
+}  // namespace
+
+std::string_view HttpHead::header(std::string_view name) const {
+  for (const auto& [key, value] : headers)
+    if (key == name) return value;
+  return {};
+}
+
+Easy make_easy(const TransportOptions& options) {
+  Easy owner(curl_easy_init());
+  RATCHET_ENSURE(owner != nullptr, "libcurl gives no handle");
+  CURL* easy = owner.get();
+  curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(easy, CURLOPT_PROXY, "");  // the environment's too
+  curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
+  curl_easy_setopt(easy, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
+  curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+  curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
+  curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);  // a model may be silent for minutes
+  curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, 30L);
+  curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, 16'384L);
+  curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, 16'384L);
+  curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect_timeout_ms));
+  curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);  // a name look-up that hangs is left behind, not waited for
+  if (!options.ca_file.empty()) curl_easy_setopt(easy, CURLOPT_CAINFO, options.ca_file.c_str());
+  curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+  curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+  curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_read);
+  curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_seek);
+  curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_connected);
+  curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_dial);
+  return owner;
+}
+
+bool Exchange::prepare(Easy handle) {
+  const auto refuse = [this](std::string text) {
+    verdict = HttpEnd{HttpEnd::Kind::refused, false, std::move(text)};
+    return false;
+  };
+  if (!is_token(request.method)) return refuse("the method is not an HTTP method");
+  for (const auto& [name, value] : request.headers) {
+    if (!is_token(name)) return refuse("the name of a header is not one of HTTP");
+    if (!is_header_text(value)) return refuse(fmt::format("the header '{}' has a control character", name));
+  }
+  easy = std::move(handle);
+  header_list = make_header_list(request);
+  curl_easy_setopt(easy.get(), CURLOPT_URL, request.url.c_str());
+  curl_easy_setopt(easy.get(), CURLOPT_HTTPHEADER, header_list.get());
+  for (const auto option : {CURLOPT_HEADERDATA,
+                            CURLOPT_WRITEDATA,
+                            CURLOPT_READDATA,
+                            CURLOPT_SEEKDATA,
+                            CURLOPT_PREREQDATA,
+                            CURLOPT_OPENSOCKETDATA,
+                            CURLOPT_PRIVATE})
+    curl_easy_setopt(easy.get(), option, this);
+  curl_easy_setopt(easy.get(), CURLOPT_ERRORBUFFER, error_text);
+  set_method(easy.get(), request);
+  set_connection(easy.get(), request);
+  const auto after = [this](std::int64_t ms) {
+    return ms > 0 ? context.now + std::chrono::milliseconds(ms) : Deadlines::Time::max();
+  };
+  total_deadline = after(request.total_timeout_ms);
+  set_deadline(after(request.first_byte_timeout_ms));
+  return true;
+}
+
+void Exchange::set_deadline(Deadlines::Time at) {
+  context.deadlines.set(ticket, deadline, std::min(at, total_deadline));
+}
+
+Easy Exchange::release() {
+  if (easy == nullptr) return nullptr;
+  curl_easy_setopt(easy.get(), CURLOPT_ERRORBUFFER, nullptr);
+  curl_easy_setopt(easy.get(), CURLOPT_HTTPHEADER, nullptr);
+  return std::move(easy);
+}
+
+bool Exchange::may_have_left() const {
+  if (easy == nullptr || !connected) return false;
+  // Under TLS a record may be on the wire before libcurl counts it.
+  if (is_tls(request.url)) return true;
+  long sent = 0;
+  curl_easy_getinfo(easy.get(), CURLINFO_REQUEST_SIZE, &sent);
+  return sent > 0;
+}
+
+HttpEnd Exchange::end(CURLcode code) {
+  if (verdict) {
+    verdict->may_have_left = may_have_left();
+    return std::move(*verdict);
+  }
+  if (dial_refused && !connected)
+    return {HttpEnd::Kind::refused, false, "the address is the server's own, which is never called"};
+  if (code == CURLE_OK && head_told) return {HttpEnd::Kind::complete, true};
+  if (code == CURLE_OK)  // libcurl takes headers that end with the connection for a reply
+    return {HttpEnd::Kind::broken, true, "the reply ended within its headers"};
+  const char* text = error_text[0] != '\0' ? error_text : curl_easy_strerror(code);
+  return {kind_of_failure(code, connected), may_have_left(), text};
+}
+
+void Exchange::tell(const HttpEnd& end) {
+  gate.pass([&] { sink->on_end(end); });
+  gate.shut();
+  sink = nullptr;
+}
+
+}  // namespace ratchet

@@ -1,0 +1,253 @@
+#include "http/client/transport.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <pthread.h>
+#include <signal.h>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include <curl/curl.h>
+#include <fmt/format.h>
+
+#include "http/client/exchange.hpp"
+
+namespace ratchet {
+
+namespace {
+
+constexpr std::size_t spare_handles_max = 64;  // more are freed: a handle keeps some kilobytes
+constexpr int poll_ms_max = 60'000;
+
+struct MultiDeleter {
+  void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
+};
+
+using Multi = std::unique_ptr<CURLM, MultiDeleter>;
+
+Multi make_multi(const TransportOptions& options) {
+  static const CURLcode global = curl_global_init(CURL_GLOBAL_DEFAULT);
+  RATCHET_ENSURE(global == CURLE_OK, "libcurl does not initialise");
+  Multi multi(curl_multi_init());
+  RATCHET_ENSURE(multi != nullptr, "libcurl gives no multi handle");
+  curl_multi_setopt(multi.get(), CURLMOPT_MAXCONNECTS, static_cast<long>(options.idle_connections_max));
+  return multi;
+}
+
+}  // namespace
+
+/// The mutex guards the inbox and the table of calls; everything else belongs to the thread.
+struct Transport::Impl {
+  using Shared = std::shared_ptr<Exchange>;
+
+  explicit Impl(TransportOptions options) : multi(make_multi(options)) {
+    context.options = std::move(options);
+    thread = std::thread([this] { run(); });
+  }
+
+  ~Impl() {
+    {
+      const std::lock_guard lock(mutex);
+      stopping = true;
+      curl_multi_wakeup(multi.get());
+    }
+    thread.join();
+  }
+
+  Ticket submit(HttpRequest request, std::unique_ptr<HttpSink> sink, std::optional<HttpEnd> verdict) {
+    auto exchange = std::make_shared<Exchange>(context, std::move(request), std::move(sink));
+    exchange->verdict = std::move(verdict);
+    const std::lock_guard lock(mutex);
+    exchange->ticket = ++last_ticket;
+    calls.emplace(exchange->ticket, exchange);
+    post(started, std::move(exchange));
+    return last_ticket;
+  }
+
+  void cancel(Ticket ticket) {
+    const std::lock_guard lock(mutex);
+    const auto found = calls.find(ticket);
+    if (found == calls.end()) return;
+    found->second->gate.shut();
+    post(cancelled, found->second);
+  }
+
+  /// The doorbell rings only when the thread may have gone to sleep over an empty inbox.
+  void post(std::vector<Shared>& inbox, Shared exchange) {
+    const bool was_empty = started.empty() && cancelled.empty();
+    inbox.push_back(std::move(exchange));
+    if (was_empty) curl_multi_wakeup(multi.get());
+  }
+
+  void run() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, nullptr);  // SIGPIPE from a TLS connection, above all
+    while (take_inbox()) {
+      int running = 0;
+      context.now = std::chrono::steady_clock::now();
+      curl_multi_perform(multi.get(), &running);
+      tell_pauses();
+      collect_finished();
+      expire();
+      curl_multi_poll(multi.get(), nullptr, 0, poll_ms(), nullptr);
+    }
+    shut_down();
+  }
+
+  /// False: it is time to stop.
+  bool take_inbox() {
+    {
+      const std::lock_guard lock(mutex);
+      if (stopping) return false;
+      taken_started.swap(started);
+      taken_cancelled.swap(cancelled);
+    }
+    context.now = std::chrono::steady_clock::now();
+    for (const Shared& exchange : taken_started)
+      begin(*exchange);
+    for (const Shared& exchange : taken_cancelled)
+      finish(*exchange, {HttpEnd::Kind::stopped, true, "cancelled"});
+    taken_started.clear();
+    taken_cancelled.clear();
+    return true;
+  }
+
+  void begin(Exchange& exchange) {
+    if (exchange.verdict || !exchange.prepare(take_handle())) {
+      finish(exchange, *exchange.verdict);
+      return;
+    }
+    const CURLMcode code = curl_multi_add_handle(multi.get(), exchange.easy.get());
+    if (code != CURLM_OK)
+      finish(exchange,
+             {HttpEnd::Kind::refused, false, fmt::format("libcurl: {}", curl_multi_strerror(code))});
+  }
+
+  void tell_pauses() {
+    for (Exchange* exchange : context.delivered) {
+      exchange->delivering = false;
+      if (exchange->sink != nullptr) exchange->gate.pass([&] { exchange->sink->on_pause(); });
+    }
+    context.delivered.clear();
+  }
+
+  void collect_finished() {
+    int left = 0;
+    while (const CURLMsg* message = curl_multi_info_read(multi.get(), &left)) {
+      if (message->msg != CURLMSG_DONE) continue;
+      char* user = nullptr;
+      curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &user);
+      Exchange& exchange = *static_cast<Exchange*>(static_cast<void*>(user));
+      const CURLcode result = message->data.result;  // the message dies with the handle's removal
+      finish(exchange, exchange.end(result));
+    }
+  }
+
+  void expire() {
+    context.deadlines.expire(
+        context.now,
+        [this](Ticket ticket) -> Deadlines::Slot& { return find(ticket).deadline; },
+        [this](Ticket ticket) { time_out(find(ticket)); });
+  }
+
+  /// Of a call that has a deadline, and so is under way.
+  Exchange& find(Ticket ticket) {
+    const std::lock_guard lock(mutex);
+    return *calls.at(ticket);
+  }
+
+  void time_out(Exchange& exchange) {
+    const bool total = exchange.deadline.at == exchange.total_deadline;
+    std::string text;
+    if (total)
+      text = fmt::format("no whole reply within {} ms", exchange.request.total_timeout_ms);
+    else if (exchange.reply_bytes == 0)
+      text = fmt::format("no byte of a reply within {} ms", exchange.request.first_byte_timeout_ms);
+    else
+      text = fmt::format("the reply paused for more than {} ms", context.options.idle_timeout_ms);
+    finish(exchange, {HttpEnd::Kind::timeout, exchange.may_have_left(), std::move(text)});
+  }
+
+  /// Takes the exchange out and tells its end. An exchange that is gone already is left alone.
+  void finish(Exchange& exchange, const HttpEnd& end) {
+    Shared keep;
+    {
+      const std::lock_guard lock(mutex);
+      const auto found = calls.find(exchange.ticket);
+      if (found == calls.end()) return;
+      keep = std::move(found->second);
+      calls.erase(found);
+    }
+    context.deadlines.remove(exchange.ticket, exchange.deadline);
+    if (exchange.easy != nullptr) {
+      curl_multi_remove_handle(multi.get(), exchange.easy.get());
+      Easy handle = exchange.release();
+      if (spare.size() < spare_handles_max) spare.push_back(std::move(handle));
+    }
+    if (exchange.sink != nullptr) exchange.tell(end);
+  }
+
+  Easy take_handle() {
+    if (spare.empty()) return make_easy(context.options);
+    Easy handle = std::move(spare.back());
+    spare.pop_back();
+    return handle;
+  }
+
+  int poll_ms() const {
+    const auto next = context.deadlines.next();
+    if (!next) return poll_ms_max;
+    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(*next - std::chrono::steady_clock::now());
+    return static_cast<int>(std::clamp<std::int64_t>(wait.count(), 0, poll_ms_max));
+  }
+
+  /// Handles and connections are closed here, on the thread with SIGPIPE blocked.
+  void shut_down() {
+    const std::lock_guard lock(mutex);
+    for (auto& [ticket, exchange] : calls) {
+      exchange->gate.shut();
+      if (exchange->easy != nullptr) curl_multi_remove_handle(multi.get(), exchange->easy.get());
+      exchange->easy = nullptr;
+    }
+    spare.clear();
+    multi = nullptr;
+  }
+
+  ExchangeContext context;
+  Multi multi;
+  std::vector<Easy> spare;
+  std::vector<Shared> taken_started, taken_cancelled;
+
+  std::mutex mutex;
+  std::unordered_map<Ticket, Shared> calls;
+  std::vector<Shared> started, cancelled;
+  Ticket last_ticket = 0;
+  bool stopping = false;
+
+  std::thread thread;
+};
+
+Transport::Transport(TransportOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+
+Transport::~Transport() = default;
+
+Transport::Ticket Transport::start(HttpRequest request, std::unique_ptr<HttpSink> sink) {
+  return impl_->submit(std::move(request), std::move(sink), std::nullopt);
+}
+
+Transport::Ticket Transport::refuse(std::string text, std::unique_ptr<HttpSink> sink) {
+  return impl_->submit({}, std::move(sink), HttpEnd{HttpEnd::Kind::refused, false, std::move(text)});
+}
+
+void Transport::cancel(Ticket ticket) {
+  impl_->cancel(ticket);
+}
+
+Result<void> Transport::forbid(const std::string& host_port) {
+  return impl_->context.dial_filter.forbid(host_port);
+}
+
+}  // namespace ratchet
