@@ -1,0 +1,38 @@
+#pragma once
+// One connection: reads a request, hands it on, writes the answer, and begins again. Lives on the server's
+// thread.
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <unordered_set>
+
+#include "http/server/loop.hpp"
+#include "http/server/server.hpp"
+
+namespace ratchet {
+
+class Session {
+ public:
+  virtual ~Session() = default;
+  /// Ends soon: at once when idle, else after the answer under way. A stream is told to end.
+  virtual void drain() = 0;
+  /// Ends now.
+  virtual void close() = 0;
+};
+
+/// What all sessions of a server share. Only counters are touched by other threads.
+struct Sessions {
+  const ServerOptions& options;
+  const Handler& handler;
+  std::shared_ptr<Loop> loop;
+  std::function<void()> on_closed;                         ///< a session has gone
+  std::unordered_set<std::shared_ptr<Session>> open = {};  ///< owns them; `close` takes one out
+  bool draining = false;
+  std::atomic<std::uint64_t> open_count{0}, total_count{0}, stream_count{0};
+};
+
+/// Takes over `fd`, a connected non-blocking socket.
+void open_session(boost::asio::io_context& context, int fd, std::string remote, Sessions& sessions);
+
+}  // namespace ratchet
