@@ -3,6 +3,7 @@
 #include <boost/json/parse.hpp>
 
 #include "runtime/json/canonical.hpp"
+#include "runtime/json/writer.hpp"
 #include "runtime/limits.hpp"
 
 namespace ratchet {
@@ -17,6 +18,68 @@ Result<boost::json::value> parse_json(std::string_view text) {
   auto value = boost::json::parse(*canonical, error, {}, options);
   if (error) return fail(ErrorCode::invalid_json, error.message());
   return value;
+}
+
+void append_json(std::string& out, const boost::json::value& value) {
+  switch (value.kind()) {
+    case boost::json::kind::null:
+      out += "null";
+      break;
+    case boost::json::kind::bool_:
+      append_json_bool(out, value.get_bool());
+      break;
+    case boost::json::kind::int64:
+      append_json_number(out, value.get_int64());
+      break;
+    case boost::json::kind::uint64:
+      append_json_number(out, value.get_uint64());
+      break;
+    case boost::json::kind::double_:
+      append_json_number(out, value.get_double());
+      break;
+    case boost::json::kind::string:
+      append_json_string(out, value.get_string());
+      break;
+    case boost::json::kind::array: {
+      std::string_view before = "[";
+      for (const auto& item : value.get_array()) {
+        out += before;
+        append_json(out, item);
+        before = ",";
+      }
+      out += value.get_array().empty() ? "[]" : "]";
+      break;
+    }
+    case boost::json::kind::object: {
+      std::string_view before = "{";
+      for (const auto& [key, member] : value.get_object()) {
+        out += before;
+        append_json_string(out, key);
+        out += ':';
+        append_json(out, member);
+        before = ",";
+      }
+      out += value.get_object().empty() ? "{}" : "}";
+      break;
+    }
+  }
+}
+
+std::string_view kind_name(const boost::json::value& value) {
+  switch (value.kind()) {
+    case boost::json::kind::null:
+      return "null";
+    case boost::json::kind::bool_:
+      return "a boolean";
+    case boost::json::kind::string:
+      return "a string";
+    case boost::json::kind::array:
+      return "an array";
+    case boost::json::kind::object:
+      return "an object";
+    default:
+      return "a number";
+  }
 }
 
 }  // namespace ratchet

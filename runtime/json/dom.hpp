@@ -2,6 +2,7 @@
 // A JSON text as a tree, for the cold paths (definitions, schemas, request bodies). Only .cpp files include
 // this: Boost.JSON is heavy. Hot input is read with simdjson.
 
+#include <string>
 #include <string_view>
 
 #include <boost/json/value.hpp>
@@ -14,5 +15,11 @@ namespace ratchet {
 /// depth at most limits::json_depth_max, keys sorted, 1.0 the same as 1.
 /// Errors: invalid_json, with line and column.
 Result<boost::json::value> parse_json(std::string_view text);
+
+/// Appends the value as compact JSON, members in their order: of what `parse_json` gave, the canonical form.
+void append_json(std::string& out, const boost::json::value& value);
+
+/// "an object", "a string", "null" …, for messages.
+std::string_view kind_name(const boost::json::value& value);
 
 }  // namespace ratchet
