@@ -5,8 +5,9 @@
 #include <sys/epoll.h>
 #include <utility>
 
+#include "bench/common/prose.hpp"
+#include "bench/common/run_mark.hpp"
 #include "bench/mock_model/conversation.hpp"
-#include "bench/mock_model/prose.hpp"
 
 namespace ratchet::bench {
 

@@ -4,13 +4,12 @@
 #include <charconv>
 #include <cstring>
 
-#include <fmt/format.h>
+#include "bench/common/run_mark.hpp"
 
 namespace ratchet::bench {
 
 namespace {
 
-constexpr std::string_view mark = "#run-";
 constexpr std::size_t artifact_id_bytes = 30;
 constexpr unsigned offset_bytes_per_step = 2'800;
 
@@ -28,24 +27,6 @@ std::string_view find_artifact(std::string_view request) {
 }
 
 }  // namespace
-
-std::string run_mark(std::uint64_t run) {
-  return fmt::format("{}{:06}", mark, run);
-}
-
-std::optional<std::uint64_t> find_run(std::string_view body) {
-  // Backwards from a rare character: the newest call of the run, or its task, is close to the end.
-  while (!body.empty()) {
-    const auto* hash = static_cast<const char*>(memrchr(body.data(), '#', body.size()));
-    if (hash == nullptr) return std::nullopt;
-    const auto rest = std::string_view(hash, static_cast<std::size_t>(body.data() + body.size() - hash));
-    if (rest.starts_with(mark)) {
-      if (const auto run = number_at<std::uint64_t>(rest.substr(mark.size()))) return run;
-    }
-    body = body.substr(0, static_cast<std::size_t>(hash - body.data()));
-  }
-  return std::nullopt;
-}
 
 unsigned count_assistant_messages(std::string_view body) {
   // memmem runs at some 4 GB/s here, std::string_view::find at a fifth of it.

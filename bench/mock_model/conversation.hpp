@@ -9,13 +9,6 @@
 
 namespace ratchet::bench {
 
-/// A run is recognised by the mark `#run-` and digits that the load generator puts into the task, and that
-/// the mock itself puts into the arguments of its calls.
-std::string run_mark(std::uint64_t run);
-
-/// The number of the last mark in `body`.
-std::optional<std::uint64_t> find_run(std::string_view body);
-
 /// How often the assistant has spoken: the string `"assistant"` outside of other strings. In both protocols
 /// it stands only as the value of `role`, because quotes inside of a text are escaped.
 unsigned count_assistant_messages(std::string_view body);

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "bench/common/http.hpp"
-#include "bench/mock_model/prose.hpp"
+#include "bench/common/prose.hpp"
 
 namespace ratchet::bench {
 

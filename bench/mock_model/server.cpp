@@ -3,8 +3,8 @@
 #include <sys/epoll.h>
 #include <utility>
 
+#include "bench/common/prose.hpp"
 #include "bench/mock_model/connection.hpp"
-#include "bench/mock_model/prose.hpp"
 
 namespace ratchet::bench {
 

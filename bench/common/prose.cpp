@@ -1,4 +1,4 @@
-#include "bench/mock_model/prose.hpp"
+#include "bench/common/prose.hpp"
 
 #include <array>
 #include <random>
@@ -74,6 +74,11 @@ std::string_view said(std::uint64_t run, unsigned step) {
 std::string_view found(std::uint64_t run, unsigned step) {
   static const auto texts = make_variants(2, [](auto& random) { return records(random, result_bytes); });
   return texts[variant_of(run, step)];
+}
+
+std::string filler(unsigned seed, std::size_t bytes) {
+  std::mt19937 random(seed);
+  return sentence(random, bytes);
 }
 
 }  // namespace ratchet::bench

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ratchet::bench {
+
+/// A run is recognised by the mark `#run-` and digits that the load generator puts into the task, and that
+/// the mock itself puts into the arguments of its calls.
+std::string run_mark(std::uint64_t run);
+
+/// The number of the last mark in `body`.
+std::optional<std::uint64_t> find_run(std::string_view body);
+
+}  // namespace ratchet::bench

@@ -1,0 +1,34 @@
+#pragma once
+// What the kernel says of a process, of a directory and of the machine.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <sys/types.h>
+
+namespace ratchet::bench {
+
+struct ProcessSample {
+  double cpu_seconds = 0;           ///< user and system, /proc/<pid>/stat (10 ms steps)
+  std::uint64_t written_bytes = 0;  ///< to the block layer, /proc/<pid>/io
+  std::uint64_t rss_peak_bytes = 0;
+  std::uint64_t rss_bytes = 0;
+  std::uint64_t anonymous_bytes = 0;  ///< /proc/<pid>/smaps_rollup: without the mapped database
+};
+
+/// Throws std::runtime_error if the process is gone.
+ProcessSample sample_process(pid_t pid);
+
+/// What the files below `directory` occupy (st_blocks), not what they claim to be long.
+std::uint64_t disk_bytes(const std::filesystem::path& directory);
+
+struct Machine {
+  unsigned cores = 0;
+  std::string cpu, kernel, file_system;
+  double fdatasync_us = 0;  ///< median of 4 KB writes, each made durable, while nothing else runs
+};
+
+/// `directory`: where the data will be.
+Machine look_at_machine(const std::filesystem::path& directory);
+
+}  // namespace ratchet::bench
