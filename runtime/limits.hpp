@@ -41,6 +41,7 @@ inline constexpr std::int64_t max_seconds_max = 365ll * 86'400;
 // a manifest that has more: 422
 inline constexpr std::size_t description_bytes_max = 8u << 10;
 inline constexpr std::size_t network_allow_max = 32;
+inline constexpr std::size_t schema_patterns_max = 32;
 inline constexpr std::size_t template_headers_max = 32;
 inline constexpr std::size_t header_bytes_max = 1'024;  // of a value
 inline constexpr std::size_t template_places_max = 64;
@@ -52,9 +53,9 @@ inline constexpr std::size_t connector_body_bytes_max = 8u << 20;  // filled in
 inline constexpr std::size_t schema_steps_max = 2'000'000;         // to check the arguments
 inline constexpr std::size_t search_matches_max = 200;
 inline constexpr std::size_t search_context_lines_max = 10;
-inline constexpr std::size_t search_pattern_bytes_max = 1'000;
-inline constexpr std::size_t search_pattern_memory_max = 1u << 20;  // compiled
-inline constexpr std::size_t todo_bytes_max = 1'024;                // of one item
+inline constexpr std::size_t pattern_bytes_max = 1'000;      // of a regular expression; in a schema: 422
+inline constexpr std::size_t pattern_memory_max = 1u << 20;  // compiled; in a schema: 422
+inline constexpr std::size_t todo_bytes_max = 1'024;         // of one item
 inline constexpr std::int64_t wait_seconds_max = 365ll * 86'400;
 // what is longer is cut, or goes on otherwise
 inline constexpr std::size_t schema_message_bytes_max = 600;
@@ -68,7 +69,7 @@ inline constexpr std::size_t artifact_answer_bytes_min = 512;  // what a caller 
 inline constexpr std::size_t sse_line_bytes_max = 8u << 20;    // longer: the attempt fails
 inline constexpr std::size_t reply_bytes_max = 16u << 20;      // longer: the attempt fails
 inline constexpr std::size_t calls_per_reply_max = 64;         // more: the rest is answered `invalid`
-inline constexpr std::size_t reply_blocks_max = 1'024;        // more: the attempt fails
+inline constexpr std::size_t reply_blocks_max = 1'024;         // more: the attempt fails
 inline constexpr std::size_t error_text_bytes_max = 512;       // of a provider's or a tool's error: cut
 inline constexpr std::uint32_t attempts_per_provider_max = 3;  // then the next provider, then model_error
 inline constexpr std::int64_t useful_reply_tokens_min = 64;    // less left: the run stops on its limit
@@ -80,18 +81,20 @@ inline constexpr std::int64_t idle_timeout_ms = 90'000;  // between two bytes of
 inline constexpr std::uint32_t resumes_without_progress_max = 3;    // then the run is paused (`operator`)
 inline constexpr std::int64_t pause_expires_ms = 7ll * 86'400'000;  // then the run ends, `pause_expired`
 inline constexpr std::size_t messages_pending_max = 1'000;          // more: 429
-inline constexpr std::size_t messages_keyed_max = 10'000;        // with a key, over the whole run; more: 429
-inline constexpr std::size_t reported_calls_max = 200;  // a report lists the last ones and counts the rest
+inline constexpr std::size_t messages_keyed_max = 10'000;  // with a key, over the whole run; more: 429
+inline constexpr std::size_t reported_calls_max = 200;     // a report lists the last ones and counts the rest
 inline constexpr std::uint32_t call_attempts_max =
     3;  // of a call whose outcome is unknown; then a person decides
 inline constexpr std::size_t notes_bytes_max = 64u << 10;  // more: the call is answered with an error
 inline constexpr std::size_t todo_items_max = 100;         // more: the call is answered with an error
 inline constexpr std::uint32_t identical_calls_max = 2;    // the next one in a row stops the run
+inline constexpr std::size_t audit_violations_max = 100;   // of one run; more are not listed
 
 // --- node
 // -----------------------------------------------------------------------------------------------------
-inline constexpr std::int64_t store_retry_ms = 500;                // a run whose append found no room tries again after
-inline constexpr std::size_t commit_batch_max = 4'096;             // more wait for the next transaction
+inline constexpr std::size_t recovering_max = 256;                // runs that are folded at once after a start; others wait
+inline constexpr std::int64_t store_retry_ms = 500;     // a run whose append found no room tries again after
+inline constexpr std::size_t commit_batch_max = 4'096;  // more wait for the next transaction
 inline constexpr std::size_t stream_queue_bytes_max = 256u << 10;  // a reader this far behind is disconnected
 inline constexpr std::size_t streams_max = 10'000;                 // more: 429
 inline constexpr std::uint64_t free_space_reserve_bytes = 64ull << 20;  // below: appends are refused

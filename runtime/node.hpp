@@ -73,6 +73,15 @@ struct Accepted {
   std::uint64_t seq = 0;
 };  ///< the event that says so
 
+/// What the node is doing, for metrics. Counters only rise.
+struct NodeStats {
+  std::size_t active_runs = 0;      ///< that hold an actor
+  std::size_t model_calls = 0;      ///< under way
+  std::uint64_t runs_started = 0, actor_failures = 0;
+  std::uint64_t journal_transactions = 0, journal_commits = 0, journal_refused = 0;
+  std::uint64_t journal_commit_us_sum = 0, journal_commit_us_max = 0;
+};
+
 class Node {
  public:
   virtual ~Node() = default;
@@ -94,9 +103,10 @@ class Node {
   virtual void drain(std::int64_t timeout_ms) = 0;
   /// True once every unfinished run has been taken up again after the start.
   virtual bool recovered() const = 0;
+  virtual NodeStats stats() const = 0;
 };
 
-/// What a stream shows. Called under no lock, in order of `seq` for one run; must not block and must not call
+/// What a stream shows. Called in order of `seq` for one run; must not block and must not call
 /// back.
 class EventSink {
  public:

@@ -18,6 +18,7 @@ namespace ratchet {
 struct Rules {
   const ToolBook& tools;
   std::uint32_t lease = 1;
+  bool hold = false;  ///< the node is being drained: no further model call is announced
 };
 
 struct Decided {

@@ -106,7 +106,7 @@ void Draft::go_on() {
 
 void Draft::request_model() {
   // The context speaks another provider's form: it is folded anew before the next attempt.
-  if (context.provider() != state.model.provider) return;
+  if (context.provider() != state.model.provider || rules.hold) return;
   const bool new_step = state.phase == Phase::ready;
   const RunStarted& run = started();
   if (new_step && state.step >= run.budgets.max_steps) return finish(StopReason::step_limit);

@@ -168,7 +168,7 @@ void RunDriver::pump(Stamp stamp) {
 void RunDriver::propose(signal::Given given, Stamp& stamp) {
   // Each decision gets randomness of its own, whatever was decided before under the same stamp.
   Stamp fresh{stamp.at, Entropy(stamp.entropy.draw())};
-  auto decision = decide(Rules{*tools_, lease_}, state_, *context_, given.input, fresh);
+  auto decision = decide(Rules{*tools_, lease_, holding_}, state_, *context_, given.input, fresh);
   if (!decision) {
     if (given.token) actions_.push_back(action::Answer{given.token, tl::unexpected(decision.error())});
     return;
@@ -257,8 +257,11 @@ void RunDriver::start(const Effect& effect) {
   const OpenCall* call = state_.find_call(wanted.call_id);
   const ToolManifest* tool = tools_->find(call->tool);
   RATCHET_ENSURE(tool, "a planned call has a manifest in its version");
-  actions_.push_back(action::StartCall{
-      wanted, tool, call->execution, call->args.text, idempotency_key(state_, call->call_id)});
+  actions_.push_back(action::StartCall{wanted,
+                                       std::shared_ptr<const ToolManifest>(tools_, tool),
+                                       call->execution,
+                                       call->args.text,
+                                       idempotency_key(state_, call->call_id)});
 }
 
 }  // namespace ratchet

@@ -64,7 +64,7 @@ struct StartModel {
 
 struct StartCall {
   CallEffect effect;
-  const ToolManifest* tool;  ///< of the run's version, which the driver keeps
+  std::shared_ptr<const ToolManifest> tool;  ///< keeps the whole version alive, also past the run
   Execution execution = Execution::call;
   std::string args, idempotency_key;
 };
@@ -129,6 +129,13 @@ class RunDriver {
 
   /// Handles a signal. The stamp is used only if something is decided.
   std::vector<Action> take(Signal signal, Stamp stamp);
+
+  /// From now on no model call is announced: the run comes to rest when what is under way has ended.
+  void hold() { holding_ = true; }
+
+  /// Nothing is under way and nothing waits for a commit.
+  bool at_rest() const { return !pending_ && started_.empty() && stopping_.empty() && inbox_.empty(); }
+
   /// Answers `action::Reload`.
   std::vector<Action> reload(const std::vector<Record>& records, Stamp stamp);
 
@@ -170,6 +177,7 @@ class RunDriver {
   std::optional<Timestamp> wake_at_;
   std::optional<Timestamp> hold_until_;  ///< the store had no room: nothing is proposed before
   bool reloading_ = false;
+  bool holding_ = false;
   bool over_ = false;
   std::vector<Action> actions_;
 };

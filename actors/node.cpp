@@ -1,0 +1,275 @@
+#include "actors/node.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "actors/caf.hpp"
+#include "actors/parts.hpp"
+#include "actors/run_actor.hpp"
+#include "actors/supervisor.hpp"
+
+namespace ratchet {
+
+namespace {
+
+caf::actor_system_config& configured(caf::actor_system_config& config, std::size_t workers) {
+  configure(config, workers > 0 ? workers : std::max(2u, std::thread::hardware_concurrency()));
+  return config;
+}
+
+std::map<std::string, std::size_t> lanes(const std::map<std::string, ServedModel>& served) {
+  std::map<std::string, std::size_t> limits;
+  for (const auto& [name, model] : served)
+    limits[name] = model.max_concurrent;
+  return limits;
+}
+
+/// The first record of a run, as it is appended and as its actor takes it up.
+struct FirstAppend {
+  Commit commit;
+  std::shared_ptr<const std::pair<RunRow, Record>> started;
+};
+
+FirstAppend first_append(
+    const RunId& run, RunStarted started, const StartRun& command, RecordPacker pack, Stamp stamp) {
+  Decided decided = start_run(run, std::move(started), stamp);
+  Record record;
+  record.salt = stamp.entropy.draw();
+  record.events = std::move(decided.events);
+  const std::string bytes = encode(record);
+  RunAppend append;
+  append.first_seq = 1;
+  append.events = 1;
+  append.record = pack(bytes);
+  append.row = row_of(decided.after);
+  append.row.lease = 1;
+  append.row.head = *chain_head(bytes);
+  append.blobs = std::move(decided.blobs);
+  FirstAppend first;
+  first.started = std::make_shared<const std::pair<RunRow, Record>>(append.row, std::move(record));
+  first.commit.runs.push_back(std::move(append));
+  if (!command.idempotency_key.empty())
+    first.commit.claim = IdempotencyClaim{command.team, command.idempotency_key, command.fingerprint, run};
+  return first;
+}
+
+}  // namespace
+
+struct CafNode::Parts {
+  explicit Parts(NodeOptions given)
+      : options(std::move(given)),
+        timer(*options.clock),
+        writer(*options.journal),
+        books(*options.catalog),
+        models(*options.models, lanes(options.served)),
+        broker(*options.journal, *options.connector),
+        admission(options.concurrent_runs, options.runs_per_team),
+        shared{*options.clock,
+               *options.journal,
+               writer,
+               books,
+               DriverParts{heads, options.pack},
+               models,
+               broker,
+               hub,
+               timer,
+               admission,
+               options.log},
+        system(configured(config, options.workers)),
+        supervisor(spawn_supervisor(system, shared, view)) {}
+
+  NodeOptions options;
+  // In the order in which they must be made; taken down the other way round, the actors first.
+  HeadCache heads;
+  EventHub hub;
+  Timer timer;
+  JournalWriter writer;
+  BookShelf books;
+  ModelGateway models;
+  ToolBroker broker;
+  Admission admission;
+  NodeParts shared;
+  SupervisorView view;
+  caf::actor_system_config config;
+  caf::actor_system system;
+  caf::actor supervisor;
+  std::atomic<bool> draining{false};
+  std::atomic<std::uint64_t> runs_started{0};
+
+  void route(std::string team, const RunId& run, Input input, Reply<Accepted> reply) {
+    if (draining) return reply(fail(ErrorCode::draining, "the server is shutting down"));
+    tell(supervisor,
+         Route{run, std::make_shared<Command>(Command{std::move(team), std::move(input), std::move(reply)})});
+  }
+
+  Result<RunStarted> started(const StartRun& command, const AgentVersion& agent, Stamp& stamp) const {
+    const AgentDefinition& definition = agent.definition;
+    const auto model = options.served.find(definition.model);
+    if (model == options.served.end()) {
+      return fail(ErrorCode::invalid_definition,
+                  fmt::format("the server has no model '{}' any more", definition.model));
+    }
+    RunStarted started;
+    started.agent_id = definition.agent_id;
+    started.agent_version = agent.version;
+    started.agent_digest = definition.digest;
+    for (const ToolManifest& tool : agent.tools)
+      started.tools.push_back({tool.name, tool.digest});
+    started.model = model->second.config;
+    started.settings = definition.settings;
+    started.input = command.input;
+    started.user_id = command.user_id;
+    started.scopes = command.scopes;
+    started.team = command.team;
+    started.budgets = command.budgets.value_or(definition.budgets);
+    started.deadline_at = stamp.at.plus_ms(started.budgets.max_seconds * 1'000);
+    const auto drawn = stamp.entropy.draw();
+    for (int i = 0; i < 6; ++i)
+      started.seed = started.seed << 8 | drawn[i];
+    if (command.seed) started.seed = *command.seed;
+    started.harness_version = options.harness_version;
+    started.result_cap_tokens = definition.result_cap_tokens;
+    started.interactive = definition.interactive;
+    started.labels = command.labels;
+    return started;
+  }
+};
+
+CafNode::CafNode(NodeOptions options) : parts_(std::make_unique<Parts>(std::move(options))) {}
+
+CafNode::~CafNode() {
+  // Actors that still hold runs are ended at once; `~actor_system` waits for the last of them.
+  if (!parts_->draining) drain(0);
+}
+
+void CafNode::recover() {
+  tell(parts_->supervisor, RecoverAll{});
+}
+
+EventFeed& CafNode::feed() {
+  return parts_->hub;
+}
+
+void CafNode::start_run(StartRun command, Reply<RunAccepted> reply) {
+  Parts& parts = *parts_;
+  if (parts.draining) return reply(fail(ErrorCode::draining, "the server is shutting down"));
+  const auto existing = [&parts](const RunId& run) -> Result<RunAccepted> {
+    auto row = parts.options.journal->row(run);
+    if (!row) return tl::unexpected(row.error());
+    return RunAccepted{run, row->agent_version, true};
+  };
+  // A repetition is answered before any limit is looked at.
+  if (!command.idempotency_key.empty()) {
+    auto claimed = parts.options.journal->idempotency(command.team, command.idempotency_key);
+    if (!claimed) return reply(tl::unexpected(claimed.error()));
+    if (*claimed) {
+      if ((*claimed)->fingerprint == command.fingerprint) return reply(existing((*claimed)->run_id));
+      return reply(
+          fail(ErrorCode::idempotency_conflict, "the idempotency key was used with another request"));
+    }
+  }
+  const auto agent = parts.options.catalog->find(command.team, command.agent_id, command.agent_version);
+  if (!agent) return reply(tl::unexpected(agent.error()));
+  Stamp stamp = parts.shared.stamp();
+  auto started = parts.started(command, **agent, stamp);
+  if (!started) return reply(tl::unexpected(started.error()));
+  if (auto room = parts.admission.enter(command.team); !room) return reply(tl::unexpected(room.error()));
+
+  const RunId run = RunId::make(stamp);
+  FirstAppend first = first_append(run, std::move(*started), command, parts.options.pack, stamp);
+  const std::uint32_t version = (*agent)->version;
+  auto done = [&parts, run, version, team = command.team, first = first.started, existing, reply](
+                  Result<Committed> outcome) {
+    if (!outcome || outcome->existing) {
+      parts.admission.leave(team);
+      return reply(outcome ? existing(*outcome->existing)
+                           : Result<RunAccepted>(tl::unexpected(outcome.error())));
+    }
+    ++parts.runs_started;
+    // In this order: what the client does next must find the run's actor.
+    tell(parts.supervisor, Started{run, first});
+    reply(RunAccepted{run, version, false});
+  };
+  parts.writer.write(std::move(first.commit), std::move(done));
+}
+
+void CafNode::send_message(SendMessage command, Reply<Accepted> reply) {
+  parts_->route(
+      std::move(command.team),
+      command.run_id,
+      input::Message{std::move(command.content), std::move(command.from), std::move(command.idempotency_key)},
+      std::move(reply));
+}
+
+void CafNode::cancel_run(CancelRun command, Reply<Accepted> reply) {
+  parts_->route(std::move(command.team),
+                command.run_id,
+                input::Cancel{std::move(command.by), std::move(command.reason)},
+                std::move(reply));
+}
+
+void CafNode::resolve_call(ResolveCall command, Reply<Accepted> reply) {
+  parts_->route(
+      std::move(command.team),
+      command.run_id,
+      input::Resolve{
+          std::move(command.call_id), command.outcome, std::move(command.result), std::move(command.by)},
+      std::move(reply));
+}
+
+void CafNode::resume_run(ResumeRun command, Reply<Accepted> reply) {
+  parts_->route(
+      std::move(command.team), command.run_id, input::Resume{std::move(command.by)}, std::move(reply));
+}
+
+void CafNode::put_definitions(std::vector<DefinitionPut> puts, Reply<Committed> reply) {
+  if (parts_->draining) return reply(fail(ErrorCode::draining, "the server is shutting down"));
+  Commit commit;
+  commit.definitions = std::move(puts);
+  parts_->writer.write(std::move(commit), std::move(reply));
+}
+
+void CafNode::drain(std::int64_t timeout_ms) {
+  Parts& parts = *parts_;
+  parts.draining = true;
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool done = false;
+  const auto told = std::make_shared<std::function<void()>>([&] {
+    const std::lock_guard lock(mutex);
+    done = true;
+    changed.notify_all();
+  });
+  tell(parts.supervisor, Drain{told});
+  std::unique_lock lock(mutex);
+  if (timeout_ms > 0) changed.wait_for(lock, std::chrono::milliseconds(timeout_ms), [&] { return done; });
+  if (done) return;
+  // What has not come to rest is let go: its intents are durable, and the next start takes them up.
+  tell(parts.supervisor, LetGo{});
+  changed.wait(lock, [&] { return done; });
+}
+
+bool CafNode::recovered() const {
+  return parts_->view.recovered;
+}
+
+NodeStats CafNode::stats() const {
+  const WriterCounters writer = parts_->writer.counters();
+  NodeStats stats;
+  stats.active_runs = parts_->admission.active();
+  stats.model_calls = parts_->models.in_flight();
+  stats.runs_started = parts_->runs_started;
+  stats.actor_failures = parts_->view.actor_failures;
+  stats.journal_transactions = writer.transactions;
+  stats.journal_commits = writer.commits;
+  stats.journal_refused = writer.refused;
+  stats.journal_commit_us_sum = writer.commit_us_sum;
+  stats.journal_commit_us_max = writer.commit_us_max;
+  return stats;
+}
+
+}  // namespace ratchet

@@ -1,0 +1,67 @@
+#pragma once
+// The node: the actors, their threads and what they share, behind `Node`. CAF does not show here.
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "runtime/agent.hpp"
+#include "runtime/journal.hpp"
+#include "runtime/log.hpp"
+#include "runtime/model/client.hpp"
+#include "runtime/node.hpp"
+#include "runtime/tools/connector.hpp"
+
+namespace ratchet {
+
+/// A model that runs may use: pinned in `run.started` when they begin.
+struct ServedModel {
+  ModelConfig config;
+  std::size_t max_concurrent = 256;
+};
+
+struct NodeOptions {
+  // All borrowed; they outlive the node.
+  Journal* journal = nullptr;
+  AgentCatalog* catalog = nullptr;
+  ModelClient* models = nullptr;
+  Connector* connector = nullptr;
+  Clock* clock = nullptr;
+
+  RecordPacker pack = nullptr;
+  std::map<std::string, ServedModel> served;  ///< by name
+  std::size_t concurrent_runs = 20'000;       ///< that hold an actor
+  std::size_t runs_per_team = 5'000;
+  std::size_t workers = 0;  ///< scheduler threads; 0: one per core
+  std::string harness_version;
+  Log log = [](LogLevel, const std::string&) {};
+};
+
+class CafNode final : public Node {
+ public:
+  /// Starts the threads. Runs are taken up by `recover`.
+  explicit CafNode(NodeOptions options);
+  /// Ends at once what has not been drained: as after a crash, the journal has everything.
+  ~CafNode() override;
+
+  /// Takes up every unfinished run. Call once, when events may be published.
+  void recover();
+  EventFeed& feed();
+
+  void start_run(StartRun command, Reply<RunAccepted> reply) override;
+  void send_message(SendMessage command, Reply<Accepted> reply) override;
+  void cancel_run(CancelRun command, Reply<Accepted> reply) override;
+  void resolve_call(ResolveCall command, Reply<Accepted> reply) override;
+  void resume_run(ResumeRun command, Reply<Accepted> reply) override;
+  void put_definitions(std::vector<DefinitionPut> puts, Reply<Committed> reply) override;
+  void drain(std::int64_t timeout_ms) override;
+  bool recovered() const override;
+  NodeStats stats() const override;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace ratchet

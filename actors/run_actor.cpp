@@ -1,0 +1,361 @@
+#include "actors/run_actor.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "runtime/limits.hpp"
+
+namespace ratchet {
+
+namespace {
+
+constexpr std::size_t read_slice_bytes = 4u << 20;
+
+class RunShell;
+using Self = caf::stateful_actor<RunShell>;
+
+/// The state of a run actor.
+class RunShell {
+ public:
+  static inline const char* name = "run";
+
+  explicit RunShell(Self* self) : self_(self) {}
+
+  ~RunShell() { let_go(); }
+
+  RunShell(const RunShell&) = delete;
+  RunShell& operator=(const RunShell&) = delete;
+
+  void begin(NodeParts* parts, const RunId& run, const caf::actor& supervisor) {
+    parts_ = parts;
+    run_ = run;
+    supervisor_ = supervisor;
+  }
+
+  void activate(const Activate& activate) {
+    after_failure_ = activate.after_failure;
+    const auto row = parts_->journal.row(run_);
+    if (!row) return give_up(row.error());
+    row_ = *row;
+    count_in();
+    // A finished run is read, not owned: it has answers to repeat and nothing to write.
+    if (row_.status == RunStatus::finished) return fold();
+    const bool poisoned =
+        row_.resumes >= limits::resumes_without_progress_max && row_.status != RunStatus::paused;
+    if (poisoned) return quarantine();
+    ++row_.lease;
+    ++row_.resumes;
+    RunAppend claim;
+    claim.first_seq = row_.last_seq + 1;
+    claim.row = row_;
+    write({{std::move(claim)}, {}, {}, false}, true);
+  }
+
+  void adopt(const Adopt& adopt) {
+    row_ = adopt.started->first;
+    counted_ = true;
+    take_up({adopt.started->second});
+  }
+
+  void deliver(const std::shared_ptr<Command>& command) {
+    if (resting_) return tell(supervisor_, HandBack{run_, command});
+    if (!driver_) {
+      waiting_.push_back(command);
+      return;
+    }
+    if (command->team != row_.team && !command->team.empty()) {
+      if (command->reply) command->reply(fail(ErrorCode::unknown_run, "there is no run " + to_string(run_)));
+      return settle();
+    }
+    const Token token = command->reply ? ++last_token_ : 0;
+    if (token) replies_[token] = std::move(command->reply);
+    give({command->input, token});
+  }
+
+  void append_ended(const AppendEnded& ended) {
+    const Result<Committed>& outcome = *ended.outcome;
+    if (ended.activation) {
+      if (outcome) return fold();
+      // Our own last append was still on its way: look again.
+      if (outcome.error().code == ErrorCode::conflict && ++claims_ < 8) return activate({after_failure_});
+      return give_up(outcome.error());
+    }
+    if (!driver_) return;
+    execute(outcome ? driver_->take(signal::Committed{}, parts_->stamp())
+                    : driver_->take(signal::Refused{outcome.error()}, parts_->stamp()));
+  }
+
+  void effect_ended(const EffectEnded& ended) {
+    if (const auto* model = std::get_if<input::ModelEnded>(ended.input.get())) {
+      model_tickets_.erase({model->step, model->attempt});
+      parts_->hub.end_preview(run_);
+    } else if (const auto* call = std::get_if<input::CallEnded>(ended.input.get())) {
+      call_tickets_.erase({call->call_id, call->attempt});
+    }
+    if (driver_ && !resting_) give({std::move(*ended.input), 0});
+  }
+
+  void wake(std::uint64_t generation) {
+    if (generation != wake_generation_ || !driver_ || resting_) return;
+    wake_ticket_ = 0;
+    give({input::Due{}, 0});
+  }
+
+  void rest() {
+    held_ = true;
+    if (driver_) driver_->hold();
+    settle();
+  }
+
+  void release() { self_->quit(); }
+
+ private:
+  void write(Commit commit, bool activation) {
+    parts_->writer.write(
+        std::move(commit),
+        [self = caf::actor_cast<caf::actor>(self_), activation](Result<Committed> outcome) {
+          tell(self, AppendEnded{std::make_shared<Result<Committed>>(std::move(outcome)), activation});
+        });
+  }
+
+  void count_in() {
+    if (counted_ || row_.status == RunStatus::finished) return;
+    counted_ = true;
+    parts_->admission.enter_anyway(row_.team);
+  }
+
+  /// Reads the whole journal of the run.
+  Result<std::vector<Record>> read_all() {
+    std::vector<Record> all;
+    for (std::uint64_t seq = 1; seq <= row_.last_seq;) {
+      auto slice = parts_->journal.records(run_, seq, read_slice_bytes);
+      if (!slice) return slice;
+      if (slice->empty()) return fail(ErrorCode::corrupt, "the run's events end before its row says so");
+      seq = slice->back().events.back().seq + 1;
+      std::move(slice->begin(), slice->end(), std::back_inserter(all));
+    }
+    return all;
+  }
+
+  void fold() {
+    auto records = read_all();
+    if (!records) return give_up(records.error());
+    take_up(*records);
+  }
+
+  void take_up(const std::vector<Record>& records) {
+    auto book = parts_->books.get(row_.team, row_.agent_id, row_.agent_version);
+    if (!book) return give_up(book.error());
+    auto driver = RunDriver::load(parts_->driver, std::move(*book), row_, records, after_failure_);
+    if (!driver) return give_up(driver.error());
+    driver_ = std::move(*driver);
+    if (held_) driver_->hold();
+    tell(supervisor_, TakenUp{run_});
+    give({input::Recovered{}, 0});
+    for (const auto& command : std::exchange(waiting_, {}))
+      deliver(command);
+  }
+
+  /// The run has failed every time it was taken up. It is paused with what its row says, because folding it
+  /// may be what fails; a person looks at it and resumes or cancels it.
+  void quarantine() {
+    const Event pause = poison_pause(row_, "the run failed each time it was taken up", parts_->clock.now());
+    Record record;
+    record.head_before = row_.head;
+    Stamp stamp = parts_->stamp();
+    record.salt = stamp.entropy.draw();
+    record.events = {pause};
+    const std::string bytes = encode(record);
+    RunAppend append;
+    append.first_seq = pause.seq;
+    append.events = 1;
+    append.record = parts_->driver.pack(bytes);
+    row_.last_seq = pause.seq;
+    row_.head = *chain_head(bytes);
+    row_.status = RunStatus::paused;
+    row_.active = false;
+    row_.resumes = 0;
+    row_.pause_reasons = {PauseReason::operator_};
+    row_.paused_since = pause.at;
+    row_.pause_expires_at = std::get<RunPaused>(pause.payload).expires_at;
+    row_.due_at = row_.pause_expires_at;
+    append.row = row_;
+    parts_->log(LogLevel::error,
+                fmt::format("run {} failed {} times in a row and is paused",
+                            to_string(run_),
+                            limits::resumes_without_progress_max));
+    parts_->hub.publish(run_, record.events);
+    parts_->writer.write({{std::move(append)}, {}, {}, false}, [](const Result<Committed>&) {});
+    give_up(Error{ErrorCode::internal_error, "the run failed each time it was taken up and is paused"});
+  }
+
+  /// This activation ends: commands that wait are told why, and the supervisor that the run holds no actor.
+  void give_up(const Error& error) {
+    if (error.code != ErrorCode::unknown_run)
+      parts_->log(LogLevel::error, fmt::format("run {}: {}", to_string(run_), error.text));
+    for (const auto& command : std::exchange(waiting_, {}))
+      if (command->reply) command->reply(tl::unexpected(error));
+    for (auto& [token, reply] : std::exchange(replies_, {}))
+      reply(tl::unexpected(error));
+    tell(supervisor_, TakenUp{run_});
+    come_to_rest(row_.due_at);
+  }
+
+  void give(signal::Given given) { execute(driver_->take(std::move(given), parts_->stamp())); }
+
+  void execute(std::vector<Action> actions) {
+    for (Action& action : actions)
+      std::visit([this](auto& each) { act(each); }, action);
+    settle();
+  }
+
+  void act(action::Append& append) {
+    row_ = append.append.row;
+    Commit commit;
+    commit.reserve = append.reserve;
+    commit.runs.push_back(std::move(append.append));
+    write(std::move(commit), false);
+  }
+
+  void act(action::StartModel& start) {
+    const std::uint32_t step = start.call.step, attempt = start.call.attempt;
+    auto on_delta = [hub = &parts_->hub, run = run_, step, attempt](std::uint64_t index,
+                                                                    std::string_view text) {
+      hub->preview(run, step, attempt, index, text);
+    };
+    auto on_done = [self = caf::actor_cast<caf::actor>(self_), step, attempt](ModelOutcome outcome) {
+      tell(self, EffectEnded{std::make_shared<Input>(input::ModelEnded{step, attempt, std::move(outcome)})});
+    };
+    model_tickets_[{step, attempt}] =
+        parts_->models.start(std::move(start.call), std::move(on_delta), std::move(on_done));
+  }
+
+  void act(action::StartCall& start) {
+    const CallEffect effect = start.effect;
+    auto on_done = [self = caf::actor_cast<caf::actor>(self_), effect](CallEnd end) {
+      tell(self,
+           EffectEnded{
+               std::make_shared<Input>(input::CallEnded{effect.call_id, effect.attempt, std::move(end)})});
+    };
+    call_tickets_[effect] = parts_->broker.start(run_, row_.root_run_id, start, std::move(on_done));
+  }
+
+  void act(action::Stop& stop) {
+    stop_effect(stop.effect);
+    execute(driver_->take(signal::Stopped{stop.effect}, parts_->stamp()));
+  }
+
+  void act(action::Answer& answer) {
+    const auto reply = replies_.find(answer.token);
+    if (reply == replies_.end()) return;
+    const Reply<Accepted> call = std::move(reply->second);
+    replies_.erase(reply);
+    call(std::move(answer.result));
+  }
+
+  void act(action::Publish& publish) { parts_->hub.publish(run_, publish.events); }
+
+  void act(action::WakeAt& wake) {
+    if (wake_ticket_) parts_->timer.cancel(wake_ticket_);
+    const std::uint64_t generation = ++wake_generation_;
+    wake_ticket_ = parts_->timer.at(
+        wake.at, [self = caf::actor_cast<caf::actor>(self_), generation] { tell(self, Wake{generation}); });
+  }
+
+  void act(action::Reload&) {
+    auto records = read_all();
+    if (!records) return give_up(records.error());
+    execute(driver_->reload(*records, parts_->stamp()));
+  }
+
+  void act(action::Passivate&) { come_to_rest(row_.due_at); }
+
+  void act(action::GiveUp& gone) { give_up(gone.error); }
+
+  void stop_effect(const Effect& effect) {
+    if (const auto* model = std::get_if<ModelEffect>(&effect)) {
+      const auto ticket = model_tickets_.find({model->step, model->attempt});
+      if (ticket == model_tickets_.end()) return;
+      parts_->models.cancel(ticket->second);
+      parts_->hub.end_preview(run_);
+      model_tickets_.erase(ticket);
+      return;
+    }
+    const auto ticket = call_tickets_.find(std::get<CallEffect>(effect));
+    if (ticket == call_tickets_.end()) return;
+    parts_->broker.cancel(ticket->second);
+    call_tickets_.erase(ticket);
+  }
+
+  /// While the node drains, a run ends as soon as nothing of it is under way.
+  void settle() {
+    if (held_ && !resting_ && driver_ && driver_->at_rest()) come_to_rest(std::nullopt);
+  }
+
+  void come_to_rest(std::optional<Timestamp> due_at) {
+    if (resting_) return;
+    resting_ = true;
+    let_go();
+    tell(supervisor_, AtRest{run_, due_at});
+  }
+
+  /// Stops what is under way and gives back what is held. Safe to call twice.
+  void let_go() {
+    if (!parts_) return;
+    if (wake_ticket_) parts_->timer.cancel(std::exchange(wake_ticket_, 0));
+    for (const auto& [effect, ticket] : std::exchange(model_tickets_, {}))
+      parts_->models.cancel(ticket);
+    for (const auto& [effect, ticket] : std::exchange(call_tickets_, {}))
+      parts_->broker.cancel(ticket);
+    parts_->hub.end_preview(run_);
+    if (std::exchange(counted_, false)) parts_->admission.leave(row_.team);
+  }
+
+  Self* self_;
+  NodeParts* parts_ = nullptr;
+  RunId run_;
+  caf::actor supervisor_;
+  RunRow row_;
+  std::unique_ptr<RunDriver> driver_;
+  std::vector<std::shared_ptr<Command>> waiting_;  ///< came before the run was taken up
+  std::map<Token, Reply<Accepted>> replies_;
+  std::map<ModelEffect, ModelGateway::Ticket> model_tickets_;
+  std::map<CallEffect, ToolBroker::Ticket> call_tickets_;
+  Token last_token_ = 0;
+  Timer::Ticket wake_ticket_ = 0;
+  std::uint64_t wake_generation_ = 0;
+  std::uint32_t claims_ = 0;
+  bool after_failure_ = false;
+  bool counted_ = false;
+  bool held_ = false;
+  bool resting_ = false;
+};
+
+caf::behavior run_behavior(Self* self, NodeParts* parts, const RunId& run, const caf::actor& supervisor) {
+  harden(self);
+  self->state.begin(parts, run, supervisor);
+  return {
+      [self](const Activate& activate) { self->state.activate(activate); },
+      [self](const Adopt& adopt) { self->state.adopt(adopt); },
+      [self](const Deliver& deliver) { self->state.deliver(deliver.command); },
+      [self](const AppendEnded& ended) { self->state.append_ended(ended); },
+      [self](const EffectEnded& ended) { self->state.effect_ended(ended); },
+      [self](const Wake& wake) { self->state.wake(wake.generation); },
+      [self](const Rest&) { self->state.rest(); },
+      [self](const Release&) { self->state.release(); },
+  };
+}
+
+}  // namespace
+
+caf::actor spawn_run(caf::actor_system& system,
+                     NodeParts& parts,
+                     const RunId& run,
+                     const caf::actor& supervisor) {
+  return system.spawn(run_behavior, &parts, run, supervisor);
+}
+
+}  // namespace ratchet

@@ -1,0 +1,62 @@
+#pragma once
+// Executes tool calls: connectors over HTTP, and the built-in tools that read artifacts on a thread of their
+// own, because a search may take long and scheduler threads must not block. It decides nothing: whether a
+// call may run was decided, and journaled, before it is asked.
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "runtime/journal.hpp"
+#include "runtime/run/driver.hpp"
+#include "runtime/tools/connector.hpp"
+
+namespace ratchet {
+
+class ToolBroker {
+ public:
+  using Ticket = std::uint64_t;
+  using OnDone = std::function<void(CallEnd)>;
+
+  ToolBroker(JournalReader& journal, Connector& connector);
+  ~ToolBroker();
+  ToolBroker(const ToolBroker&) = delete;
+  ToolBroker& operator=(const ToolBroker&) = delete;
+
+  /// Starts the execution and returns at once. `done` is called once, on another thread or on this one,
+  /// unless `cancel` came before. From any thread.
+  Ticket start(const RunId& run, const RunId& root, const action::StartCall& call, OnDone done);
+  /// After it returns, `done` does not begin any more.
+  void cancel(Ticket ticket);
+
+ private:
+  struct Job {
+    Ticket ticket;
+    std::function<CallEnd()> work;
+    OnDone done;
+  };
+
+  void start_request(Ticket ticket, const action::StartCall& call, OnDone done);
+  CallEnd read_artifact(const RunId& root,
+                        const std::string& tool,
+                        const std::string& args,
+                        const std::function<bool()>& stop);
+  void run_jobs();
+
+  JournalReader& journal_;
+  Connector& connector_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Ticket last_ticket_ = 0;
+  std::unordered_map<Ticket, Connector::Ticket> requests_;
+  std::deque<Job> jobs_;
+  std::unordered_set<Ticket> live_jobs_;
+  bool stopping_ = false;
+  std::thread worker_;
+};
+
+}  // namespace ratchet
