@@ -11,10 +11,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "runtime/result.hpp"
 
 namespace ratchet {
+
+struct SchemaNode;
 
 /// A compiled schema. Immutable and cheap to copy; used from any thread. A default one takes every object.
 class ArgumentSchema {
@@ -35,11 +38,9 @@ class ArgumentSchema {
   bool promises(std::string_view pointer) const;
 
  private:
-  struct Node;
+  explicit ArgumentSchema(std::shared_ptr<const SchemaNode> root) : root_(std::move(root)) {}
 
-  explicit ArgumentSchema(std::shared_ptr<const Node> root) : root_(std::move(root)) {}
-
-  std::shared_ptr<const Node> root_;
+  std::shared_ptr<const SchemaNode> root_;
 };
 
 }  // namespace ratchet
