@@ -92,6 +92,10 @@ tl::unexpected<Error> no_such_run(const RunId& run) {
   return fail(ErrorCode::unknown_run, fmt::format("there is no {}", to_string(run)));
 }
 
+tl::unexpected<Error> quarantined(const RunId& run, const Error& why) {
+  return fail(why.code, fmt::format("{} cannot be used: {}", to_string(run), why.text));
+}
+
 tl::unexpected<Error> no_such_artifact(const ArtifactId& id) {
   return fail(ErrorCode::unknown_artifact, fmt::format("there is no {}", to_string(id)));
 }

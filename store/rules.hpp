@@ -31,6 +31,8 @@ Result<void> check_after(const RunQuery& query, const RunRow* after);
 
 /// Refusals, in the same words from every journal.
 tl::unexpected<Error> no_such_run(const RunId& run);
+/// `why` is what a read found: corrupt, and then this run alone is not to be used; or store_unavailable.
+tl::unexpected<Error> quarantined(const RunId& run, const Error& why);
 tl::unexpected<Error> no_such_artifact(const ArtifactId& id);
 tl::unexpected<Error> artifact_exists(const ArtifactId& id);
 tl::unexpected<Error> definition_exists(const DefinitionPut& put);

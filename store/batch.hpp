@@ -1,0 +1,48 @@
+#pragma once
+// Commits on their way into one transaction. Each is looked at as a whole before anything of it is written,
+// with what earlier commits of the transaction wrote in sight; so one that is refused leaves no trace.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/journal.hpp"
+#include "store/blob_files.hpp"
+#include "store/environment.hpp"
+#include "store/layout.hpp"
+
+namespace ratchet {
+
+class Batch {
+ public:
+  /// `next_append` is the number that the next append gets.
+  Batch(Txn& txn, BlobFiles& files, std::uint64_t next_append)
+      : txn_(txn), files_(files), next_append_(next_append) {}
+
+  /// The commit's outcome. If `failure` is set afterwards, nothing of the transaction can be used.
+  Result<Committed> apply(const Commit& commit);
+
+  /// The first failure of the transaction or of a blob's file: an errno or an LMDB code, or 0.
+  int failure() const { return txn_.failure() ? txn_.failure() : file_failure_; }
+
+  std::uint64_t next_append() const { return next_append_; }
+
+ private:
+  Result<std::optional<RunId>> find_holder(const IdempotencyClaim& claim);
+  Result<void> check(const Commit& commit);
+  Result<void> check_run(const RunAppend& append);
+  void write(const RunAppend& append, const std::optional<layout::StoredRun>& before);
+  void write_events(const RunAppend& append, layout::AppendList& latest);
+  void write_indexes(const RunRow& row, const std::optional<layout::StoredRun>& before);
+  void write_blobs(const RunAppend& append);
+
+  Txn& txn_;
+  BlobFiles& files_;
+  std::uint64_t next_append_;
+  int file_failure_ = 0;
+  /// Of the commit at hand: its runs as they are stored, in its order. Their `row` views are not used.
+  std::vector<std::optional<layout::StoredRun>> before_;
+  std::string head_;  ///< kept for its memory
+};
+
+}  // namespace ratchet

@@ -1,0 +1,130 @@
+#pragma once
+// Runs that grow, in the words of the domain: a `Story` makes the commits of one run, with records, rows and
+// an audit chain as the runtime would make them.
+
+#include <algorithm>
+#include <string>
+
+#include "runtime/journal.hpp"
+#include "store/pack.hpp"
+
+namespace ratchet::stories {
+
+inline RunId run_id(std::uint64_t number) {
+  RunId id;
+  id.ulid.bytes[0] = 1;
+  for (int i = 0; i < 8; ++i)
+    id.ulid.bytes[15 - i] = static_cast<std::uint8_t>(number >> (8 * i));
+  return id;
+}
+
+inline ArtifactId artifact_id(std::uint64_t number) {
+  return {run_id(number).ulid};
+}
+
+inline constexpr Timestamp first_day{1'700'000'000'000'000};
+
+/// Text that does not compress to nothing, other for each seed.
+inline std::string text(std::uint64_t seed, std::size_t bytes) {
+  static constexpr std::string_view words[] = {"the ",
+                                               "order ",
+                                               "was ",
+                                               "refused ",
+                                               "because ",
+                                               "customer ",
+                                               "limit ",
+                                               "again ",
+                                               "invoice ",
+                                               "total ",
+                                               "of ",
+                                               "ticket ",
+                                               "queue ",
+                                               "replied ",
+                                               "with ",
+                                               "status "};
+  std::string out;
+  std::uint64_t state = seed * 0x9e3779b97f4a7c15 + 1;
+  while (out.size() < bytes) {
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    out += words[state % std::size(words)];
+    if (state >> 40 & 1) out += std::to_string(state >> 44);
+  }
+  out.resize(bytes);
+  return out;
+}
+
+class Story {
+ public:
+  explicit Story(std::uint64_t number, std::string team = "payments") : number_(number) {
+    row_.run_id = run_id(number);
+    row_.root_run_id = row_.run_id;
+    row_.team = std::move(team);
+    row_.agent_id = "support";
+    row_.agent_version = 3;
+    row_.user_id = "user-17";
+    row_.created_at = first_day.plus_ms(static_cast<std::int64_t>(number));
+    row_.deadline_at = row_.created_at.plus_ms(600'000);
+    row_.model = "sonnet";
+    row_.harness_version = "0.1.0";
+  }
+
+  RunRow& row() { return row_; }
+
+  const RunId& id() const { return row_.run_id; }
+
+  const std::vector<Record>& records() const { return records_; }
+
+  /// The next append: `events` messages of `bytes` each. The story goes on as if it succeeded.
+  RunAppend next(std::uint32_t events = 1, std::size_t bytes = 200) {
+    Record record{row_.head, {}, {}};
+    record.salt.fill(static_cast<std::uint8_t>(number_ + row_.last_seq));
+    for (std::uint32_t i = 0; i < events; ++i) {
+      const std::uint64_t seq = row_.last_seq + 1 + i;
+      MessageReceived message;
+      message.content = text_content(text(number_ * 1000 + seq, bytes));
+      message.from = "test";
+      record.events.push_back(
+          {seq, row_.created_at.plus_ms(static_cast<std::int64_t>(seq)), 0, row_.lease, std::move(message)});
+    }
+    RunAppend append{.first_seq = row_.last_seq + 1,
+                     .events = events,
+                     .record = pack_record(encode(record)),
+                     .row = {},
+                     .blobs = {}};
+    row_.last_seq += events;
+    row_.head = chain_head(record);
+    append.row = row_;
+    records_.push_back(std::move(record));
+    return append;
+  }
+
+  Commit commit(std::uint32_t events = 1, std::size_t bytes = 200) {
+    Commit commit;
+    commit.runs.push_back(next(events, bytes));
+    return commit;
+  }
+
+  /// Only the row changes.
+  Commit activate() {
+    ++row_.lease;
+    Commit commit;
+    commit.runs.push_back(
+        {.first_seq = row_.last_seq + 1, .events = 0, .record = {}, .row = row_, .blobs = {}});
+    return commit;
+  }
+
+  /// The next append, with a blob of these bytes.
+  Commit commit_with_blob(std::uint64_t artifact, std::string bytes) {
+    ArtifactRef ref{artifact_id(artifact), ++row_.blobs, bytes.size(), sha256(bytes), bytes.substr(0, 8)};
+    Commit made = commit();
+    made.runs[0].blobs.push_back({std::move(ref), std::move(bytes)});
+    return made;
+  }
+
+ private:
+  std::uint64_t number_;
+  RunRow row_;
+  std::vector<Record> records_;
+};
+
+}  // namespace ratchet::stories
