@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "http/config/parse.hpp"
+#include "http/config/place.hpp"
 
 namespace ratchet {
 
@@ -26,9 +27,7 @@ Result<ServerConfig> load_config(const std::string& path) {
   if (!file || !(text << file.rdbuf()))
     return fail(ErrorCode::not_found, fmt::format("cannot read {}", path));
   auto config = parse_config(text.str());
-  if (!config)
-    return fail(
-        config.error().code, fmt::format("{}, {}", path, config.error().text), config.error().pointer);
+  if (!config) return fail(config.error().code, in_file(path, config.error()), config.error().pointer);
   const auto folder = std::filesystem::path(path).parent_path();
   for (auto& entry : config->models) {
     for (auto& provider : entry.model.providers)

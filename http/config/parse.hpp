@@ -15,7 +15,7 @@ namespace ratchet {
 Result<ServerConfig> parse_config(std::string_view yaml);
 
 /// Reads a file; relative paths of key files and scenarios in it are taken from the file's folder, `data_dir`
-/// from the working directory. Errors as above, the text begins with `path, line N, column M: `; not_found.
+/// from the working directory. Errors as above, the text begins with `path:N:M: `; not_found.
 Result<ServerConfig> load_config(const std::string& path);
 
 /// A key as `--help-config` shows it.

@@ -57,7 +57,7 @@ TEST_F(ConfigFiles, AnErrorNamesTheFile) {
   const auto path = write("ratchet.yaml", "listen: 127.0.0.1:0\nlisten_on: 1\n");
   const auto config = load_config(path);
   ASSERT_FALSE(config);
-  EXPECT_THAT(config.error().text, HasSubstr(path + ", line 2, column 1: there is no key 'listen_on'"));
+  EXPECT_THAT(config.error().text, HasSubstr(path + ":2:1: there is no key 'listen_on'"));
   EXPECT_FALSE(load_config(path + ".missing"));
   EXPECT_FALSE(load_config(folder_.string())) << "a folder is not a file";
 }

@@ -1,0 +1,259 @@
+#include "http/cli/command_line.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <fmt/format.h>
+
+#include "http/cli/verbs.hpp"
+#include "http/config/parse.hpp"
+#include "http/version.hpp"
+#include "runtime/ids.hpp"
+
+namespace ratchet::cli {
+
+namespace {
+
+std::string environment(const char* name, const std::string& otherwise) {
+  const char* value = std::getenv(name);
+  return value == nullptr || *value == '\0' ? otherwise : value;
+}
+
+/// A development server believes who we say we are.
+std::string default_user() {
+  const auto user = environment("USER", "cli");
+  return "dev:" + (is_name(user) ? user : "cli");
+}
+
+/// One parse of the words: where options land, and the verb that was chosen.
+class CommandLine {
+ public:
+  explicit CommandLine(const Verbs& verbs) : verbs_(verbs) {
+    app_.require_subcommand(1);
+    app_.set_version_flag("--version", std::string(version));
+    add_serve();
+    add_apply();
+    add_run();
+    add_runs();
+    add_journal();
+    add_keys();
+    auto* verb = app_.add_subcommand("version", "Print the version");
+    verb->callback([this] { chosen_ = [] { return std::cout << version << "\n", 0; }; });
+  }
+
+  int run(int argc, const char* const* argv) {
+    try {
+      app_.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+      return app_.exit(error) == 0 ? 0 : static_cast<int>(ExitStatus::usage);
+    }
+    return chosen_();
+  }
+
+ private:
+  using Act = std::function<Done(Context&)>;
+
+  /// A verb that talks to a server.
+  void talk(CLI::App* verb, Act act) {
+    verb->add_flag("--json", json_, "Print what the API returned");
+    verb->add_option("--url", url_, "The server; else RATCHET_URL, else http://127.0.0.1:8080");
+    verb->callback([this, act = std::move(act)] {
+      chosen_ = [this, act] {
+        ApiClient api(url_.empty() ? environment("RATCHET_URL", "http://127.0.0.1:8080") : url_,
+                      environment("RATCHET_KEY", ""));
+        Context context{api, json_, terminal_style(), std::cout, std::cerr};
+        return report(act(context));
+      };
+    });
+  }
+
+  int report(const Done& done) const {
+    if (done) return static_cast<int>(*done);
+    if (json_ && !done.error().body.empty()) std::cout << done.error().body << "\n";
+    std::cerr << "ratchet: " << harmless(done.error().text) << "\n";
+    return static_cast<int>(done.error().status);
+  }
+
+  void add_serve() {
+    auto* verb = app_.add_subcommand("serve", "Start a server");
+    verb->add_option("--config", serve_.config_file, "The configuration file");
+    verb->add_option("--data-dir", serve_.data_dir, "Where everything is kept");
+    verb->add_option("--listen", serve_.listen, "Address and port");
+    verb->add_flag("--dev", serve_.dev, "On loopback, without keys; users are who they say they are");
+    verb->add_option(
+        "--agents", serve_.agents, "Agents and tools to register at the start: a file or a folder");
+    verb->add_option("--model-url", serve_.model_url, "Adds a model named `default`, served there");
+    verb->add_option("--model-protocol", serve_.model_protocol, "openai or anthropic")->capture_default_str();
+    verb->add_option("--model", serve_.model_name, "The provider's own name of that model");
+    verb->add_flag("--log-json", serve_.log_json, "Log lines as JSON");
+    verb->add_flag("--help-config", help_config_, "Print every key of the configuration file");
+    verb->callback([this] {
+      chosen_ = [this] { return help_config_ ? (std::cout << config_help(), 0) : verbs_.serve(serve_); };
+    });
+  }
+
+  void add_apply() {
+    auto* verb = app_.add_subcommand("apply", "Register agents and tools");
+    verb->add_option("-f,--file", paths_, "Files or folders, YAML or JSON")->required();
+    talk(verb, [this](Context& context) { return apply_files(context, paths_); });
+  }
+
+  void add_run() {
+    auto* verb = app_.add_subcommand("run", "Start a run and follow it to its end");
+    verb->add_option("agent", start_.agent_id, "The agent")->required();
+    verb->add_option("--input", start_.input, "The task: a text, @FILE, or - for standard input")->required();
+    verb->add_option("--agent-version", start_.agent_version, "Default: the one that serves");
+    verb->add_option("--user", start_.user_token, "On whose behalf; else RATCHET_USER_TOKEN, else dev:<you>");
+    verb->add_option(
+        "--idempotency-key", start_.idempotency_key, "The same key starts the same run only once");
+    verb->add_option("--label", labels_, "NAME=VALUE, kept with the run");
+    verb->add_option("--max-steps", start_.max_steps, "Below the agent's budget");
+    verb->add_option("--max-tokens", start_.max_tokens, "Below the agent's budget");
+    verb->add_option("--max-seconds", start_.max_seconds, "Below the agent's budget");
+    verb->add_option("--max-usd", start_.max_usd, "Below the agent's budget, as a decimal number");
+    verb->add_flag("--detach", start_.detach, "Do not follow it");
+    talk(verb, [this](Context& context) -> Done {
+      if (start_.user_token.empty()) start_.user_token = environment("RATCHET_USER_TOKEN", default_user());
+      for (const auto& label : labels_) {
+        const auto equals = label.find('=');
+        if (equals == std::string::npos || equals == 0)
+          return failed(ExitStatus::usage, fmt::format("--label {} is not NAME=VALUE", label));
+        start_.labels.emplace_back(label.substr(0, equals), label.substr(equals + 1));
+      }
+      return start_run(context, start_);
+    });
+  }
+
+  void add_runs() {
+    auto* runs = app_.add_subcommand("runs", "Look at runs and act on them");
+    runs->require_subcommand(1);
+    auto* verb = runs->add_subcommand("list", "Newest first");
+    verb->add_option("--status", list_.status, "queued, running, paused or finished");
+    verb->add_option("--agent", list_.agent_id, "Runs of this agent");
+    verb->add_option("--user", list_.user_id, "Runs on behalf of this user");
+    verb->add_option("--stop-reason", list_.stop_reason, "final_answer, cancelled, …");
+    verb->add_option("--since", list_.since, "Created at or after this time (RFC 3339)");
+    verb->add_option("--until", list_.until, "Created before this time");
+    verb->add_option("--limit", list_.limit, "At most so many, up to 200")->capture_default_str();
+    verb->add_option("--cursor", list_.cursor, "Where the page before ended");
+    talk(verb, [this](Context& context) { return list_runs(context, list_); });
+
+    on_run(
+        runs, "show", "All about one run", [this](Context& context) { return show_run(context, run_id_); });
+
+    verb = on_run(runs, "tail", "Follow its events", [this](Context& context) {
+      return tail_run(context, run_id_, after_);
+    });
+    verb->add_option("--after", after_, "Only events with a higher number");
+
+    verb = on_run(
+        runs, "cancel", "Stop it", [this](Context& context) { return cancel_run(context, run_id_, text_); });
+    verb->add_option("--reason", text_, "Kept in its events");
+
+    verb = on_run(runs, "message", "Tell it something", [this](Context& context) {
+      return send_message(context, run_id_, text_, start_.idempotency_key);
+    });
+    verb->add_option("text", text_, "A text, @FILE, or - for standard input")->required();
+    verb->add_option("--idempotency-key", start_.idempotency_key, "The same key is taken only once");
+
+    on_run(runs, "resume", "Let it go on after it failed repeatedly", [this](Context& context) {
+      return resume_run(context, run_id_);
+    });
+
+    verb = on_run(runs, "resolve", "Say what became of a call", [this](Context& context) {
+      return resolve_call(context, run_id_, call_id_, happened_, text_);
+    });
+    verb->add_option("call", call_id_, "The call")->required();
+    auto* did =
+        verb->add_flag("--happened", happened_, "It had its effect; --result says what the model is told");
+    auto* did_not =
+        verb->add_flag("--did-not-happen", did_not_happen_, "It is executed again under the same key");
+    auto* result = verb->add_option("--result", text_, "The result of a call that happened");
+    did->excludes(did_not)->needs(result);
+    verb->final_callback([this] {
+      if (!happened_ && !did_not_happen_) throw CLI::RequiredError("--happened or --did-not-happen");
+    });
+  }
+
+  CLI::App* on_run(CLI::App* runs, const char* name, const char* what, Act act) {
+    auto* verb = runs->add_subcommand(name, what);
+    verb->add_option("run", run_id_, "The run's id")->required();
+    talk(verb, std::move(act));
+    return verb;
+  }
+
+  void add_journal() {
+    auto* journal = app_.add_subcommand("journal", "Read a data directory without a server");
+    journal->require_subcommand(1);
+    const auto add =
+        [&](const char* name, const char* what, const std::function<int(const JournalOptions&)>& act) {
+          auto* verb = journal->add_subcommand(name, what);
+          verb->add_option("--data-dir", journal_.data_dir, "The data directory")->capture_default_str();
+          verb->add_option("run", journal_.run_id, "One run only");
+          verb->callback([this, act] { chosen_ = [this, act] { return act(journal_); }; });
+        };
+    add("dump", "Print events as JSON lines", verbs_.journal_dump);
+    add("verify", "Check every record and the hash chain of every run", verbs_.journal_verify);
+  }
+
+  void add_keys() {
+    auto* keys = app_.add_subcommand("keys", "API keys");
+    keys->require_subcommand(1);
+    auto* verb =
+        keys->add_subcommand("new", "Make a key and the line of the configuration that holds its hash");
+    verb->add_option("--team", team_, "The team it belongs to")->required();
+    verb->add_option("--role", roles_, "read, launch, approve, audit, admin; several times or with commas")
+        ->required()
+        ->delimiter(',');
+    verb->add_option("--id", key_id_, "A name for logs; default: the team's");
+    verb->callback([this] { chosen_ = [this] { return report(make_key()); }; });
+  }
+
+  Done make_key() const {
+    std::vector<Role> roles;
+    for (const auto& word : roles_) {
+      const auto role = parse_enum<Role>(word);
+      if (!role)
+        return failed(ExitStatus::usage,
+                      fmt::format("'{}' is no role: read, launch, approve, audit, admin", word));
+      if (std::find(roles.begin(), roles.end(), *role) == roles.end()) roles.push_back(*role);
+    }
+    const auto& id = key_id_.empty() ? team_ : key_id_;
+    for (const auto& text : {team_, id})
+      if (!is_name(text))
+        return failed(ExitStatus::usage,
+                      fmt::format("'{}' is not a name of the form [a-z][a-z0-9_-]*", text));
+    return new_key(std::cout, id, team_, roles);
+  }
+
+  const Verbs& verbs_;
+  CLI::App app_{"Runs LLM agents: every step is journaled, and no crash undoes one.", "ratchet"};
+  std::function<int()> chosen_;
+
+  ServeOptions serve_;
+  bool help_config_ = false;
+  bool json_ = false;
+  std::string url_;
+  std::vector<std::string> paths_;
+  StartOptions start_;
+  std::vector<std::string> labels_;
+  ListOptions list_;
+  std::string run_id_, call_id_, text_;
+  std::uint64_t after_ = 0;
+  bool happened_ = false, did_not_happen_ = false;
+  JournalOptions journal_;
+  std::string team_, key_id_;
+  std::vector<std::string> roles_;
+};
+
+}  // namespace
+
+int run_command_line(int argc, const char* const* argv, const Verbs& verbs) {
+  return CommandLine(verbs).run(argc, argv);
+}
+
+}  // namespace ratchet::cli

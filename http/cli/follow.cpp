@@ -1,0 +1,116 @@
+#include "http/cli/follow.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include <boost/json/parse.hpp>
+#include <fmt/format.h>
+
+namespace ratchet::cli {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto pause_min = std::chrono::milliseconds(100);
+constexpr auto pause_max = std::chrono::milliseconds(2'000);
+
+struct EventHead {
+  std::uint64_t seq = 0;  // 0: a preview
+  std::string stop_reason;
+};
+
+EventHead read_head(const std::string& data) {
+  EventHead head;
+  boost::system::error_code error;
+  const auto json = boost::json::parse(data, error);
+  const auto* object = error ? nullptr : json.if_object();
+  if (object == nullptr) return head;
+  // Events of descendants carry no number of this run: they are not counted.
+  if (const auto* seq = object->if_contains("seq"); seq != nullptr && seq->is_int64())
+    head.seq = static_cast<std::uint64_t>(seq->get_int64());
+  if (const auto* reason = object->if_contains("stop_reason"); reason != nullptr && reason->is_string())
+    head.stop_reason = std::string(reason->get_string());
+  return head;
+}
+
+ExitStatus status_of(std::string_view stop_reason) {
+  return stop_reason == "final_answer" ? ExitStatus::done : ExitStatus::ended_otherwise;
+}
+
+/// Follows one run over any number of streams.
+class Following {
+ public:
+  Following(ApiClient& api, const std::string& run_id, const FollowOptions& options, const Follower& follower)
+      : api_(api),
+        path_("/v1/runs/" + encoded(run_id)),
+        options_(options),
+        follower_(follower),
+        after_(options.after) {}
+
+  Outcome<ExitStatus> run() {
+    auto give_up_at = Clock::now() + std::chrono::milliseconds(options_.patience_ms);
+    auto pause = pause_min;
+    bool was_there = options_.was_there;
+    for (;;) {
+      const auto seen = after_;
+      const auto end = api_.stream(
+          path_ + "/events", after_, [&](auto type, const auto& data) { return take(type, data); });
+      if (stop_reason_) return status_of(*stop_reason_);
+      if (end && *end == ApiClient::StreamEnd::empty) return outcome_of_row();
+      if (!end && (end.error().status != ExitStatus::unreachable || !was_there))
+        return tl::unexpected(end.error());
+      if (end) was_there = true;
+      if (end && after_ > seen) {
+        pause = pause_min;
+        give_up_at = Clock::now() + std::chrono::milliseconds(options_.patience_ms);
+      }
+      if (Clock::now() >= give_up_at)
+        return failed(ExitStatus::unreachable,
+                      fmt::format("gave up after event {}; the run goes on without us", after_));
+      follower_.on_break(end ? "the stream ended" : end.error().text, after_);
+      std::this_thread::sleep_for(pause);
+      pause = std::min(pause * 2, pause_max);
+    }
+  }
+
+ private:
+  bool take(std::string_view type, const std::string& data) {
+    if (type == "model.delta") {
+      follower_.on_event(type, data);
+      return true;
+    }
+    const auto head = read_head(data);
+    if (head.seq > 0 && head.seq <= after_) return true;  // seen before
+    if (head.seq > 0) after_ = head.seq;
+    follower_.on_event(type, data);
+    if (type == "run.finished") stop_reason_ = head.stop_reason;
+    return !stop_reason_;
+  }
+
+  /// The run was over before the first event that would have been new.
+  Outcome<ExitStatus> outcome_of_row() {
+    return api_.get(path_).map(
+        [](const std::string& body) { return status_of(read_head(body).stop_reason); });
+  }
+
+  ApiClient& api_;
+  std::string path_;
+  FollowOptions options_;
+  const Follower& follower_;
+  std::uint64_t after_;
+  std::optional<std::string> stop_reason_;
+};
+
+}  // namespace
+
+Outcome<ExitStatus> follow_run(ApiClient& api,
+                               const std::string& run_id,
+                               const FollowOptions& options,
+                               const Follower& follower) {
+  return Following(api, run_id, options, follower).run();
+}
+
+}  // namespace ratchet::cli

@@ -1,0 +1,113 @@
+// Starting runs and following them.
+
+#include <ostream>
+
+#include <boost/json/parse.hpp>
+#include <fmt/format.h>
+
+#include "http/cli/follow.hpp"
+#include "http/cli/verbs.hpp"
+#include "runtime/json/utf8.hpp"
+#include "runtime/json/writer.hpp"
+
+namespace ratchet::cli {
+
+namespace {
+
+void append_member(std::string& json, std::string_view name, std::string_view text) {
+  append_json_string(json += json.ends_with('{') ? "" : ",", name);
+  append_json_string(json += ':', text);
+}
+
+void append_member(std::string& json, std::string_view name, std::int64_t number) {
+  append_json_string(json += json.ends_with('{') ? "" : ",", name);
+  append_json_number(json += ':', number);
+}
+
+std::string start_body(const StartOptions& options, const std::string& input) {
+  std::string json = "{";
+  append_member(json, "agent_id", options.agent_id);
+  if (options.agent_version > 0)
+    append_member(json, "agent_version", static_cast<std::int64_t>(options.agent_version));
+  append_member(json, "input", input);
+  append_member(json, "user_token", options.user_token);
+  if (!options.idempotency_key.empty()) append_member(json, "idempotency_key", options.idempotency_key);
+  std::string budgets = "{";
+  if (options.max_steps) append_member(budgets, "max_steps", *options.max_steps);
+  if (options.max_tokens) append_member(budgets, "max_tokens", *options.max_tokens);
+  if (options.max_seconds) append_member(budgets, "max_seconds", *options.max_seconds);
+  if (!options.max_usd.empty()) append_member(budgets, "max_usd", options.max_usd);
+  if (budgets != "{") json += ",\"budgets\":" + budgets + "}";
+  std::string labels = "{";
+  for (const auto& [name, value] : options.labels)
+    append_member(labels, name, value);
+  if (labels != "{") json += ",\"metadata\":" + labels + "}";
+  return json + "}";
+}
+
+/// What a person can do about a run that waits.
+void hint(Context& context, const std::string& run_id, const std::string& data) {
+  boost::system::error_code error;
+  const auto json = boost::json::parse(data, error);
+  const auto* object = error ? nullptr : json.if_object();
+  const auto* reasons = object == nullptr ? nullptr : object->if_contains("reasons");
+  if (reasons == nullptr || !reasons->is_array()) return;
+  for (const auto& reason : reasons->get_array()) {
+    if (reason == "message")
+      context.err << fmt::format("answer with: ratchet runs message {} TEXT\n", run_id);
+    if (reason == "operator") context.err << fmt::format("go on with: ratchet runs resume {}\n", run_id);
+    if (reason == "unknown_outcome")
+      context.err << fmt::format(
+          "resolve with: ratchet runs resolve {} CALL_ID --happened --result TEXT | --did-not-happen\n",
+          run_id);
+  }
+}
+
+Done follow(Context& context, const std::string& run_id, const FollowOptions& options) {
+  EventPrinter printer(context.out, context.style);
+  Follower follower;
+  follower.on_event = [&](std::string_view type, const std::string& data) {
+    if (context.json)
+      context.out << data << "\n" << std::flush;
+    else if (type == "model.delta")
+      printer.delta(data);
+    else
+      printer.event(type, data);
+    if (type == "run.paused" && !context.json) hint(context, run_id, data);
+  };
+  std::uint64_t broken_after = ~0ull;
+  follower.on_break = [&](const std::string& why, std::uint64_t after) {
+    // Once for each place: a server that is away for a while is asked many times.
+    if (broken_after == after) return;
+    broken_after = after;
+    context.err << fmt::format("… {}; resuming after event {}\n", why, after) << std::flush;
+  };
+  return follow_run(context.api, run_id, options, follower);
+}
+
+}  // namespace
+
+Done start_run(Context& context, const StartOptions& options) {
+  const auto input = read_argument(options.input);
+  if (!input) return tl::unexpected(input.error());
+  if (!is_valid_utf8(*input)) context.err << "some bytes of the input are not UTF-8 and are sent as U+FFFD\n";
+  const auto reply = context.api.post("/v1/runs", start_body(options, *input));
+  if (!reply) return tl::unexpected(reply.error());
+
+  boost::system::error_code error;
+  const auto json = boost::json::parse(*reply, error);
+  const auto* object = error ? nullptr : json.if_object();
+  const auto* id = object == nullptr ? nullptr : object->if_contains("run_id");
+  if (id == nullptr || !id->is_string())
+    return failed(ExitStatus::ended_otherwise, "the server accepted the run without naming it", *reply);
+  const std::string run_id(id->get_string());
+  context.out << (context.json ? *reply : run_id) << "\n" << std::flush;
+  if (options.detach) return ExitStatus::done;
+  return follow(context, run_id, {.after = 0, .was_there = true});
+}
+
+Done tail_run(Context& context, const std::string& run_id, std::uint64_t after) {
+  return follow(context, run_id, {.after = after, .was_there = false});
+}
+
+}  // namespace ratchet::cli
