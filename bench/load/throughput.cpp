@@ -79,6 +79,7 @@ Row measure_point(TestbedOptions options, const LoadOptions& load, std::uint64_t
   row.add("steps/s", steps / window.seconds, 0);
   row.add("runs/s", static_cast<double>(window.runs_ended) / window.seconds, 1);
   add_overhead(row, window.stats);
+  row.add("mock lag p99 ms", stat(window.stats, "/round/p99_us") / 1e3, 1);
   row.add("202 p95 ms", static_cast<double>(fleet.accept_times().quantile_ns(0.95)) / 1e6, 1);
   row.add(
       "CPU s/1000 steps", (window.to.cpu_seconds - window.from.cpu_seconds) * 1000 / std::max(steps, 1.0), 3);
