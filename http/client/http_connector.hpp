@@ -1,0 +1,27 @@
+#pragma once
+// The door to other systems over HTTP: one request of one tool call. A call reaches only what its tool's
+// manifest allows, and its outcome says whether the other side may have acted.
+
+#include "http/client/transport.hpp"
+#include "runtime/tools/connector.hpp"
+
+namespace ratchet {
+
+class CurlConnector final : public Connector {
+ public:
+  /// `transport` is borrowed. What it must never dial is forbidden there (`Transport::forbid`).
+  explicit CurlConnector(Transport& transport) : transport_(transport) {}
+
+  /// Refused before a byte leaves (`not_sent`): a URL that is not http or https or carries a user, a host and
+  /// port that are not in `network_allow`, headers that would change how the request is framed or to whom. A
+  /// call with an `Idempotency-Key`, a GET or a HEAD may be sent twice, where a pooled connection turns out
+  /// dead; any other is sent once at most. `reply_bytes_max` 0: limits::artifact_bytes_max.
+  Ticket start(ConnectorCall call, OnDone on_done) override;
+
+  void cancel(Ticket ticket) override { transport_.cancel(ticket); }
+
+ private:
+  Transport& transport_;
+};
+
+}  // namespace ratchet
