@@ -49,7 +49,8 @@ struct WireResult {
   bool is_error = false;
 };
 
-/// From `{` to the opening of the messages array, the system message included. Tools are written in the given
+/// From `{` to where the first message goes, which stands without a comma before it: the opening of the
+/// messages array and, where it is a message, the system prompt are in it. Tools are written in the given
 /// order; of the settings only what is set and listed in `sampling`. Marks: end of the tools, end of the
 /// system prompt (Anthropic only, here and below).
 WirePiece render_head(const ProviderConfig& provider,
