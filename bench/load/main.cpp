@@ -15,9 +15,9 @@
 
 #include "bench/load/scenarios.hpp"
 
-namespace {
+namespace ratchet::bench {
 
-using namespace ratchet::bench;
+namespace {
 
 struct Arguments {
   TestbedOptions testbed;
@@ -120,9 +120,7 @@ void add_load_options(CLI::App& command, Arguments& arguments) {
       ->transform(CLI::CheckedTransformer(watches));
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int measure(int argc, char** argv) {
   Arguments arguments;
   arguments.testbed.ratchet = find_program("ratchet", "http");
   arguments.testbed.mock = find_program("bench_mock", "bench");
@@ -163,4 +161,12 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "bench_load: {}\n", error.what());
     return 1;
   }
+}
+
+}  // namespace
+
+}  // namespace ratchet::bench
+
+int main(int argc, char** argv) {
+  return ratchet::bench::measure(argc, argv);
 }

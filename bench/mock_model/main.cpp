@@ -10,10 +10,11 @@
 #include "bench/mock_model/conversation.hpp"
 #include "bench/mock_model/server.hpp"
 
+namespace ratchet::bench {
+
 namespace {
 
-int serve(ratchet::bench::MockOptions options) {
-  using namespace ratchet::bench;
+int serve(MockOptions options) {
   if (options.arguments.empty()) {
     const auto arguments = default_arguments(options.tool);
     if (!arguments) {
@@ -29,10 +30,8 @@ int serve(ratchet::bench::MockOptions options) {
   return 0;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  ratchet::bench::MockOptions options;
+int run(int argc, char** argv) {
+  MockOptions options;
   CLI::App app{"A mock model server for benchmarks: stateless, streaming, both protocols"};
   app.add_option("--port", options.port, "0: any free one, which is printed")->capture_default_str();
   app.add_option("--latency-ms", options.latency_ms, "from a request to the end of its reply")
@@ -58,4 +57,12 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "bench_mock: {}\n", error.what());
     return 1;
   }
+}
+
+}  // namespace
+
+}  // namespace ratchet::bench
+
+int main(int argc, char** argv) {
+  return ratchet::bench::run(argc, argv);
 }
