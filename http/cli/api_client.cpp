@@ -51,6 +51,11 @@ std::string problem_text(long http_status, const std::string& body) {
       "{} ({}){}", detail.empty() ? field("title") : detail, code, pointer.empty() ? "" : " at " + pointer);
 }
 
+Failure refused(long http_status, std::string body) {
+  auto text = problem_text(http_status, body);
+  return {status_for(http_status), std::move(text), std::move(body)};
+}
+
 /// Proxies are for the world outside; a proxy would look for its own loopback.
 bool is_loopback_url(std::string_view url) {
   const auto begin = url.find("://");
@@ -152,7 +157,7 @@ Outcome<std::string> ApiClient::request(const char* method,
   if (code != CURLE_OK) return tl::unexpected(unreachable(transfer, code));
   const auto status = transfer.status();
   if (status >= 200 && status < 300) return std::move(transfer.body);
-  return failed(status_for(status), problem_text(status, transfer.body), std::move(transfer.body));
+  return tl::unexpected(refused(status, std::move(transfer.body)));
 }
 
 Outcome<std::string> ApiClient::get(std::string_view path) {
@@ -178,8 +183,7 @@ Outcome<ApiClient::StreamEnd> ApiClient::stream(std::string_view path,
   if (transfer.stopped) return StreamEnd::stopped;
   if (status == 0) return tl::unexpected(unreachable(transfer, code));
   if (status == 204) return StreamEnd::empty;
-  if (status != 200)
-    return failed(status_for(status), problem_text(status, transfer.body), std::move(transfer.body));
+  if (status != 200) return tl::unexpected(refused(status, std::move(transfer.body)));
   return StreamEnd::closed;
 }
 

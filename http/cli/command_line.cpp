@@ -164,19 +164,17 @@ class CommandLine {
       return resume_run(context, run_id_);
     });
 
-    verb = on_run(runs, "resolve", "Say what became of a call", [this](Context& context) {
+    verb = on_run(runs, "resolve", "Say what became of a call", [this](Context& context) -> Done {
+      if (!happened_ && !did_not_happen_)
+        return failed(ExitStatus::usage, "either --happened or --did-not-happen is needed");
       return resolve_call(context, run_id_, call_id_, happened_, text_);
     });
     verb->add_option("call", call_id_, "The call")->required();
-    auto* did =
-        verb->add_flag("--happened", happened_, "It had its effect; --result says what the model is told");
+    auto* happened = verb->add_flag("--happened", happened_, "It had its effect");
     auto* did_not =
         verb->add_flag("--did-not-happen", did_not_happen_, "It is executed again under the same key");
-    auto* result = verb->add_option("--result", text_, "The result of a call that happened");
-    did->excludes(did_not)->needs(result);
-    verb->final_callback([this] {
-      if (!happened_ && !did_not_happen_) throw CLI::RequiredError("--happened or --did-not-happen");
-    });
+    happened->needs(verb->add_option("--result", text_, "What the model is told of a call that happened"));
+    happened->excludes(did_not);
   }
 
   CLI::App* on_run(CLI::App* runs, const char* name, const char* what, Act act) {
