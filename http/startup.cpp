@@ -1,0 +1,115 @@
+#include "http/startup.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <sys/resource.h>
+#include <thread>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "http/cli/definitions.hpp"
+
+namespace ratchet {
+
+namespace {
+
+sigset_t stop_set() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  return set;
+}
+
+Result<Committed> put(Node& node, std::vector<DefinitionPut> puts) {
+  std::promise<Result<Committed>> answer;
+  node.put_definitions(std::move(puts),
+                       [&](Result<Committed> result) { answer.set_value(std::move(result)); });
+  return answer.get_future().get();
+}
+
+Result<Registration> plan(const cli::Definition& definition,
+                          const std::string& team,
+                          StoredCatalog& catalog,
+                          Clock& clock) {
+  if (definition.kind == cli::Definition::Kind::tool)
+    return parse_manifest(definition.json).and_then([&](const ToolManifest& manifest) {
+      return catalog.plan_tool(team, manifest, clock.now());
+    });
+  return parse_agent(definition.json).and_then([&](const AgentDefinition& agent) {
+    return catalog.plan_agent(team, agent, clock.now());
+  });
+}
+
+}  // namespace
+
+StopSignals::StopSignals() {
+  const auto set = stop_set();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+bool StopSignals::wait_or(const std::function<bool()>& done) {
+  const auto set = stop_set();
+  const timespec pause{.tv_sec = 0, .tv_nsec = 5'000'000};
+  while (!came_ && !done())
+    came_ = sigtimedwait(&set, nullptr, &pause) > 0;
+  return came_;
+}
+
+void StopSignals::wait() {
+  const auto set = stop_set();
+  int number = 0;
+  while (!came_)
+    came_ = sigwait(&set, &number) == 0;
+  std::thread([set] {
+    int second = 0;
+    sigwait(&set, &second);
+    _exit(128 + second);
+  }).detach();
+}
+
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);  // where it is refused, the old limit holds: fewer streams, none lost
+}
+
+Result<void> write_listen_file(const std::string& data_dir, const ListenAddress& address) {
+  const auto path = data_dir + "/listen", fresh = path + ".new";
+  std::ofstream file(fresh);
+  file << url_of(address).substr(std::strlen("http://")) << "\n";
+  file.close();
+  if (!file || std::rename(fresh.c_str(), path.c_str()) != 0)
+    return fail(ErrorCode::store_unavailable, fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+  return {};
+}
+
+Result<void> register_files(const std::string& path,
+                            const std::vector<std::string>& teams,
+                            StoredCatalog& catalog,
+                            Node& node,
+                            Clock& clock) {
+  const auto definitions = cli::load_definitions(path);
+  if (!definitions) return fail(ErrorCode::invalid_definition, definitions.error().text);
+  for (const auto& team : teams) {
+    for (const auto& definition : *definitions) {
+      auto planned = plan(definition, team, catalog, clock);
+      if (!planned) return fail(planned.error().code, definition.explain(planned.error()));
+      if (planned->puts.empty()) continue;
+      auto committed = put(node, std::move(planned->puts));
+      if (!committed)
+        return fail(committed.error().code, fmt::format("{}: {}", definition.file, committed.error().text));
+      if (definition.kind == cli::Definition::Kind::agent) catalog.forget_serving(team, definition.id);
+    }
+  }
+  return {};
+}
+
+}  // namespace ratchet

@@ -1,0 +1,47 @@
+#pragma once
+// What a server does once, around its life: signals, descriptors, its address for others, its first agents.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "http/catalog.hpp"
+#include "http/config/listen.hpp"
+#include "http/config/server_config.hpp"
+#include "runtime/node.hpp"
+#include "runtime/result.hpp"
+
+namespace ratchet {
+
+/// SIGTERM and SIGINT, as something to wait for.
+class StopSignals {
+ public:
+  /// Blocks them for this thread and all that it starts: made before there are others. SIGPIPE is ignored, a
+  /// vanished reader is an error of the write.
+  StopSignals();
+
+  /// Waits for the first of them, or until `done` says so; asks every few milliseconds. True: a signal came.
+  bool wait_or(const std::function<bool()>& done);
+  /// Waits for the first of them. From then on a second one ends the process at once, as a crash would.
+  void wait();
+
+ private:
+  bool came_ = false;
+};
+
+/// As many open files as the system allows: each stream of events is one.
+void raise_descriptor_limit();
+
+/// Writes `host:port` to <data_dir>/listen, whole or not at all. Errors: store_unavailable.
+Result<void> write_listen_file(const std::string& data_dir, const ListenAddress& address);
+
+/// Registers what the files at `path` define, for each team; what is there already stays. Blocks until it is
+/// durable. Errors: invalid_definition, with the place in the file; not_found; those of the node.
+Result<void> register_files(const std::string& path,
+                            const std::vector<std::string>& teams,
+                            StoredCatalog& catalog,
+                            Node& node,
+                            Clock& clock);
+
+}  // namespace ratchet
