@@ -43,6 +43,28 @@ void append_sampling(std::string& out, const ModelSettings& settings, std::span<
   }
 }
 
+namespace {
+
+bool is_portable(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+}
+
+}  // namespace
+
+std::string_view wire_id(std::string_view provider_id, std::string_view call_id) {
+  constexpr std::size_t id_bytes_max = 40;  // OpenAI's limit, the lowest
+  const bool portable = !provider_id.empty() && provider_id.size() <= id_bytes_max &&
+                        std::all_of(provider_id.begin(), provider_id.end(), is_portable);
+  return portable ? provider_id : call_id;
+}
+
+std::string wire_name(std::string_view tool) {
+  constexpr std::size_t name_bytes_max = 64;
+  std::string name(tool.empty() ? "unnamed" : tool.substr(0, name_bytes_max));
+  std::replace_if(name.begin(), name.end(), [](char c) { return !is_portable(c); }, '_');
+  return name;
+}
+
 WirePiece render_head(const ProviderConfig& provider,
                       const ModelSettings& settings,
                       std::span<const std::string> sampling,

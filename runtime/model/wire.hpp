@@ -43,8 +43,8 @@ struct WireTool {
 
 /// One answer to a call of the assistant's turn before it.
 struct WireResult {
-  std::string_view call_id;      ///< ours
-  std::string_view provider_id;  ///< the provider's; empty: the call went by ours
+  std::string_view call_id;      ///< ours: letters, digits, `_` and `-`, at most 40
+  std::string_view provider_id;  ///< the provider's, used where any provider would take it
   const Content* content;        ///< borrowed
   bool is_error = false;
 };

@@ -59,7 +59,7 @@ void append_assistant_block(std::string& out, const ReplyBlock& block) {
       out += R"({"type":"tool_use","id":)";
       append_json_string(out, wire_id(block.provider_id, block.call_id));
       out += R"(,"name":)";
-      append_json_string(out, block.tool);
+      append_json_string(out, wire_name(block.tool));
       out.append(R"(,"input":)").append(sendable_args(block)).append("}");
       break;
     case ReplyBlockType::reasoning:

@@ -22,10 +22,14 @@ inline std::string_view sendable_args(const ReplyBlock& call) {
   return call.args_error.empty() ? std::string_view(call.args) : std::string_view("{}");
 }
 
-/// The id that a call and its result go by at the provider.
-inline std::string_view wire_id(std::string_view provider_id, std::string_view call_id) {
-  return provider_id.empty() ? call_id : provider_id;
-}
+/// The id that a call and its result go by in a request: the provider's, unless it is of a form that another
+/// provider would refuse in the history.
+std::string_view wire_id(std::string_view provider_id, std::string_view call_id);
+
+/// A tool's name in the history. Names of real tools come out as they are; one that a model made up keeps
+/// only what providers allow there (letters, digits, `_` and `-`, at most 64), or the whole history would be
+/// refused.
+std::string wire_name(std::string_view tool);
 
 namespace anthropic {
 WirePiece render_head(const ProviderConfig& provider,

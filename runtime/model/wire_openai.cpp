@@ -43,7 +43,7 @@ void append_call(std::string& out, const ReplyBlock& call) {
   out += R"({"id":)";
   append_json_string(out, wire_id(call.provider_id, call.call_id));
   out += R"(,"type":"function","function":{"name":)";
-  append_json_string(out, call.tool);
+  append_json_string(out, wire_name(call.tool));
   out += R"(,"arguments":)";
   append_json_string(out, sendable_args(call));
   out += "}}";
