@@ -5,10 +5,13 @@
 //
 // Places are written `{{/pointer}}` (RFC 6901, into the arguments). In a URL the value (text, number, true or
 // false) is percent-encoded; it stands in the path or as the value of a query parameter. In a body, which is
-// JSON, a string that is nothing but one place becomes the value itself, and its member is left out where the
-// arguments have no such value; a place inside a longer string becomes text.
+// JSON, a string that is nothing but one place becomes the value itself; a place inside a longer string
+// becomes text. A parameter or a member that is nothing but one place is left out where the arguments have no
+// such value; everywhere else the schema has to require it.
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/result.hpp"
 #include "runtime/tools/connector.hpp"
@@ -29,8 +32,13 @@ Result<ConnectorCall> render_status_check(const ToolManifest& tool,
                                           std::string_view idempotency_key,
                                           std::string_view call_id);
 
-/// Reads `url` as far as the door must know it before anything is sent: `host:port`, with the scheme's port
-/// where none is written. Errors: invalid_definition.
-Result<std::string> url_endpoint(std::string_view url);
+enum class TemplateUse { call, status_check };
+
+/// Whether a template can be filled with every call that the schema lets through, and asks only for what
+/// `network_allow` lets out. Errors: invalid_definition, not_supported; with a pointer into the template.
+Result<void> check_template(const HttpTemplate& request,
+                            TemplateUse use,
+                            const ArgumentSchema& schema,
+                            const std::vector<std::string>& network_allow);
 
 }  // namespace ratchet

@@ -23,12 +23,14 @@ struct HttpTemplate {
   std::string url;
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;  ///< JSON; empty: the arguments themselves (POST, PUT and PATCH only)
+
+  bool takes_body() const { return method == "POST" || method == "PUT" || method == "PATCH"; }
 };
 
 struct ToolManifest {
   std::string name;
   std::string description;
-  Json input_schema{"{\"type\":\"object\"}"};
+  Json input_schema{R"({"type":"object"})"};
   ArgumentSchema schema;  ///< the same, compiled
   ToolKind kind = ToolKind::builtin;
   std::uint32_t tier = 1;

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "runtime/result.hpp"
 
@@ -36,6 +37,11 @@ class ArgumentSchema {
 
   /// Whether the schema promises that every object it accepts has a value at `pointer` (RFC 6901).
   bool promises(std::string_view pointer) const;
+  /// Whether it names every step of `pointer`, as a property or an item of an array: what it does not name is
+  /// a slip of the pen.
+  bool knows(std::string_view pointer) const;
+  /// The properties that it names, sorted.
+  std::vector<std::string> properties() const;
 
  private:
   explicit ArgumentSchema(std::shared_ptr<const SchemaNode> root) : root_(std::move(root)) {}

@@ -213,4 +213,25 @@ bool ArgumentSchema::promises(std::string_view pointer) const {
   return true;
 }
 
+bool ArgumentSchema::knows(std::string_view pointer) const {
+  const auto steps = split_pointer(pointer);
+  if (!steps) return false;
+  const SchemaNode* node = root_.get();
+  for (const std::string& step : *steps) {
+    if (!node) return false;
+    const bool is_index = !step.empty() && step.find_first_not_of("0123456789") == std::string::npos;
+    const SchemaNode* next = node->find(step);
+    node = next || !is_index ? next : node->items.get();
+  }
+  return node != nullptr;
+}
+
+std::vector<std::string> ArgumentSchema::properties() const {
+  std::vector<std::string> names;
+  if (root_)
+    for (const auto& [name, schema] : root_->properties)
+      names.push_back(name);
+  return names;
+}
+
 }  // namespace ratchet

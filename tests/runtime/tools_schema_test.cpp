@@ -136,9 +136,7 @@ TEST(Schema, RefusesAtRegistrationWhatItDoesNotCheck) {
       {R"j({"type":"object","properties":{"x":{"pattern":"(?=a)"}}})j",
        ErrorCode::not_supported,
        "/properties/x/pattern"},
-      {R"j({"type":"object","properties":{"x":{"pattern":"(((a{100}){100}){100})"}
-}
-})j",
+      {R"j({"type":"object","properties":{"x":{"pattern":"(((a{100}){100}){100})"}}})j",
        ErrorCode::not_supported,
        "/properties/x/pattern"},
       {R"({"type":"object","properties":{"x":{"enum":[1],"const":1}}})",
@@ -216,6 +214,15 @@ TEST(Schema, PromisesOnlyWhatEveryObjectHas) {
     EXPECT_TRUE(schema.promises(pointer)) << pointer;
   for (const std::string_view pointer : {"a", "/b", "/p/x", "/n/x", "/a/b", "/any/x", "/o/x~1y/z", "/~2"})
     EXPECT_FALSE(schema.promises(pointer)) << pointer;
+}
+
+TEST(Schema, KnowsOnlyWhatItNames) {
+  const auto schema = *ArgumentSchema::compile(R"({"type":"object","properties":{
+      "a":{"type":"string"},"l":{"items":{"properties":{"x":true}}}}})");
+  for (const std::string_view pointer : {"", "/a", "/l", "/l/0", "/l/12/x"})
+    EXPECT_TRUE(schema.knows(pointer)) << pointer;
+  for (const std::string_view pointer : {"a", "/b", "/a/0", "/l/x", "/l/0/y", "/~2"})
+    EXPECT_FALSE(schema.knows(pointer)) << pointer;
 }
 
 }  // namespace

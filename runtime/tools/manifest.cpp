@@ -1,0 +1,236 @@
+#include "runtime/tools/manifest.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include <boost/json/value.hpp>
+#include <fmt/format.h>
+
+#include "runtime/definition_reader.hpp"
+#include "runtime/ids.hpp"
+#include "runtime/json/canonical.hpp"
+#include "runtime/json/dom.hpp"
+#include "runtime/limits.hpp"
+#include "runtime/pointer.hpp"
+#include "runtime/tools/http_template.hpp"
+#include "runtime/tools/url.hpp"
+
+namespace ratchet {
+
+namespace {
+
+constexpr std::string_view needs_sandbox =
+    "limits of sandboxes are not enforced by this version; leave it out";
+
+constexpr FieldRule manifest_fields[] = {
+    {"name"},
+    {"description"},
+    {"input_schema"},
+    {"kind"},
+    {"tier"},
+    {"timeout_ms"},
+    {"memory_mb", needs_sandbox},
+    {"cpus", needs_sandbox},
+    {"pids", needs_sandbox},
+    {"filesystem"},
+    {"network"},
+    {"auth"},
+    {"rate_limit", "rates are not enforced by this version; leave it out"},
+    {"side_effects"},
+    {"idempotency"},
+    {"idempotency_ttl_seconds"},
+    {"status_check"},
+    {"approval"},
+    {"approval_threshold", "approvals are not part of this version; leave it out"},
+    {"repeatable"},
+    {"redact"},
+    {"http"},
+    {"command", "tools of kind command are not run by this version"},
+    {"mcp", "tools of kind mcp are not run by this version"},
+};
+constexpr FieldRule network_fields[] = {{"allow"}};
+constexpr FieldRule auth_fields[] = {
+    {"mode"},
+    {"scopes", "tools do not act as the user in this version; leave it out"},
+    {"audience", "tools do not act as the user in this version; leave it out"}};
+constexpr FieldRule http_fields[] = {{"method"}, {"url"}, {"headers"}, {"body"}};
+constexpr FieldRule status_check_fields[] = {{"method"}, {"url"}, {"headers"}};
+
+RATCHET_ENUM(Filesystem, none, ephemeral, workspace)
+RATCHET_ENUM(AuthMode, none, on_behalf_of_user)
+RATCHET_ENUM(Approval, never, always, required_above)
+RATCHET_ENUM(Method, GET, POST, PUT, PATCH, DELETE)
+
+/// One pass over a manifest. Each part refuses what it does not take; the first error wins.
+class ManifestParser {
+ public:
+  ManifestParser(const boost::json::value& json, ManifestOrigin origin)
+      : origin_(origin), fields_(json, "", manifest_fields, error_) {}
+
+  Result<ToolManifest> parse() {
+    identity();
+    unenforced();
+    schema();
+    execution();
+    effects();
+    if (manifest_.kind == ToolKind::http) http();
+    if (error_) return tl::unexpected(*error_);
+    return std::move(manifest_);
+  }
+
+ private:
+  void not_supported(std::string_view field, std::string why) {
+    fields_.refuse(ErrorCode::not_supported, field, std::move(why));
+  }
+
+  void identity() {
+    manifest_.name = fields_.text("name", 1, 64);
+    if (!is_name(manifest_.name))
+      fields_.invalid("name",
+                      "the name of a tool is a lower-case letter, then up to 63 of a-z, 0-9, _ and -");
+    manifest_.description = fields_.text("description", 1, limits::description_bytes_max);
+    manifest_.kind = fields_.choice<ToolKind>("kind");
+    if (manifest_.kind != ToolKind::http && manifest_.kind != ToolKind::builtin)
+      not_supported("kind",
+                    fmt::format("tools of kind {} are not run by this version", name(manifest_.kind)));
+    if (origin_ == ManifestOrigin::pinned) return;
+    if (fields_.has("kind") && manifest_.kind == ToolKind::builtin)
+      fields_.invalid("kind", "built-in tools are part of ratchet and cannot be registered");
+    if (is_reserved_tool_name(manifest_.name))
+      fields_.invalid("name", fmt::format("{} is the name of a built-in tool", manifest_.name));
+  }
+
+  /// What is known, and enforced only in that nothing but "none of it" is taken.
+  void unenforced() {
+    if (fields_.choice<Filesystem>("filesystem", Filesystem::none) != Filesystem::none)
+      not_supported("filesystem", "there are no sandboxes in this version: only filesystem: none");
+    if (fields_.choice<Approval>("approval", Approval::never) != Approval::never)
+      not_supported("approval", "approvals are not part of this version: only approval: never");
+    if (!fields_.texts("redact", 256, 256).empty())
+      not_supported("redact", "arguments are not redacted by this version; leave it out");
+    auto auth = fields_.object("auth", auth_fields);
+    if (auth.choice<AuthMode>("mode", AuthMode::none) != AuthMode::none)
+      auth.refuse(
+          ErrorCode::not_supported, "mode", "tools do not act as the user in this version: only mode: none");
+  }
+
+  void schema() {
+    const auto* given = fields_.find("input_schema");
+    if (!given) return fields_.invalid("", "the field input_schema is required");
+    manifest_.input_schema.text = fields_.json("input_schema");
+    auto compiled = ArgumentSchema::compile(manifest_.input_schema.text);
+    if (compiled)
+      manifest_.schema = *compiled;
+    else
+      fields_.refuse(compiled.error().code, "input_schema" + compiled.error().pointer, compiled.error().text);
+  }
+
+  void execution() {
+    manifest_.tier = static_cast<std::uint32_t>(fields_.integer("tier", 1, 3, 1));
+    if (manifest_.tier != 1)
+      fields_.invalid("tier", fmt::format("a tool of kind {} runs in tier 1", name(manifest_.kind)));
+    manifest_.timeout_ms =
+        fields_.integer("timeout_ms", 1, limits::tool_timeout_ms_max, manifest_.timeout_ms);
+    manifest_.repeatable = fields_.boolean("repeatable", false);
+    manifest_.network_allow =
+        fields_.object("network", network_fields).texts("allow", limits::network_allow_max, 260);
+    for (std::size_t i = 0; i < manifest_.network_allow.size(); ++i)
+      if (!is_endpoint(manifest_.network_allow[i]))
+        fields_.invalid(fmt::format("network/allow/{}", i), "expected host:port, the host in lower case");
+    if (manifest_.kind == ToolKind::builtin && !manifest_.network_allow.empty())
+      fields_.invalid("network/allow", "a built-in tool reaches nothing");
+  }
+
+  void effects() {
+    manifest_.side_effects = fields_.choice<SideEffects>("side_effects");
+    manifest_.idempotency = fields_.choice<Idempotency>("idempotency", Idempotency::none);
+    manifest_.idempotency_ttl_seconds = fields_.integer(
+        "idempotency_ttl_seconds", 1, limits::idempotency_ttl_seconds_max, manifest_.idempotency_ttl_seconds);
+    if (fields_.has("idempotency_ttl_seconds") && manifest_.idempotency != Idempotency::key)
+      fields_.invalid("idempotency_ttl_seconds",
+                      "only a tool with idempotency: key has a key that can expire");
+    if (manifest_.kind == ToolKind::builtin &&
+        (manifest_.side_effects != SideEffects::none || manifest_.idempotency != Idempotency::none))
+      fields_.invalid("side_effects", "a built-in tool has none");
+    if (manifest_.idempotency == Idempotency::key && fields_.has("status_check"))
+      not_supported(
+          "status_check",
+          "a call whose key has expired is left to a person by this version: leave the status check out");
+    else if (manifest_.idempotency != Idempotency::status_check && fields_.has("status_check"))
+      fields_.invalid("status_check", "it needs idempotency: status_check");
+  }
+
+  void http() {
+    if (!fields_.has("http")) fields_.invalid("", "a tool of kind http has the field http");
+    manifest_.http = request("http", http_fields);
+    check("http", TemplateUse::call, manifest_.http);
+    if (manifest_.idempotency != Idempotency::status_check) return;
+    if (!fields_.has("status_check"))
+      fields_.invalid("", "idempotency: status_check needs the field status_check");
+    manifest_.status_check = request("status_check", status_check_fields);
+    if (manifest_.status_check.method != "GET")
+      fields_.invalid("status_check/method", "a status check changes nothing: only GET");
+    check("status_check", TemplateUse::status_check, manifest_.status_check);
+  }
+
+  HttpTemplate request(std::string_view field, std::span<const FieldRule> rules) {
+    auto reader = fields_.object(field, rules);
+    HttpTemplate request;
+    request.method = name(reader.choice<Method>("method", field == "http" ? Method::POST : Method::GET));
+    request.url = reader.text("url", 1, limits::url_bytes_max);
+    for (const auto& [header, value] : reader.members("headers", limits::template_headers_max)) {
+      request.headers.emplace_back(header, value->is_string() ? std::string_view(value->get_string()) : "");
+      if (!value->is_string() || value->get_string().size() > limits::header_bytes_max)
+        reader.invalid("headers" + pointer_to("", header),
+                       fmt::format("expected a string of at most {} bytes", limits::header_bytes_max));
+    }
+    body(reader, request);
+    return request;
+  }
+
+  void body(ObjectReader& reader, HttpTemplate& request) {
+    const auto* given = reader.find("body");
+    if (!given) return;
+    const bool is_place = given->is_string() && given->get_string().starts_with("{{");
+    if (!given->is_object() && !given->is_array() && !is_place)
+      reader.refuse(
+          ErrorCode::not_supported,
+          "body",
+          fmt::format("a body is JSON: expected an object, an array or one {{{{/pointer}}}}, found {}",
+                      kind_name(*given)));
+    if (!request.takes_body())
+      reader.invalid("body", fmt::format("a {} request has no body", request.method));
+    request.body = reader.json("body");
+    if (request.body.size() > limits::template_body_bytes_max)
+      reader.invalid("body", fmt::format("more than {} bytes", limits::template_body_bytes_max));
+  }
+
+  void check(std::string_view field, TemplateUse use, const HttpTemplate& request) {
+    if (error_) return;  // what is checked has not been read
+    const auto checked = check_template(request, use, manifest_.schema, manifest_.network_allow);
+    if (!checked)
+      fields_.refuse(
+          checked.error().code, std::string(field) + checked.error().pointer, checked.error().text);
+  }
+
+  ManifestOrigin origin_;
+  std::optional<Error> error_;
+  ObjectReader fields_;
+  ToolManifest manifest_;
+};
+
+}  // namespace
+
+Result<ToolManifest> parse_manifest(std::string_view json, ManifestOrigin origin) {
+  auto canonical = canonical_json(json);
+  if (!canonical) return tl::unexpected(canonical.error());
+  const auto value = parse_json(*canonical);
+  if (!value) return tl::unexpected(value.error());
+  auto manifest = ManifestParser(*value, origin).parse();
+  if (!manifest) return manifest;
+  manifest->source.text = std::move(*canonical);
+  manifest->digest = sha256(manifest->source.text);
+  return manifest;
+}
+
+}  // namespace ratchet

@@ -1,0 +1,284 @@
+#include <gtest/gtest.h>
+
+#include "runtime/json/canonical.hpp"
+#include "runtime/limits.hpp"
+#include "runtime/tools/manifest.hpp"
+
+namespace ratchet {
+namespace {
+
+/// A manifest that is taken, with some fields set otherwise: {"timeout_ms", "5"}; an empty text leaves one
+/// out.
+std::string manifest(std::vector<std::pair<std::string, std::string>> changes = {}) {
+  std::vector<std::pair<std::string, std::string>> fields = {
+      {"name", R"("book")"},
+      {"description", R"("Books a room.")"},
+      {"input_schema",
+       R"({"type":"object","required":["id"],"properties":{"id":{"type":"string"},"note":{"type":"string"}}})"},
+      {"kind", R"("http")"},
+      {"side_effects", R"("internal")"},
+      {"network", R"({"allow":["api.example:443"]})"},
+      {"http", R"({"url":"https://api.example/rooms/{{/id}}"})"},
+  };
+  for (auto& [name, value] : changes) {
+    const auto at =
+        std::find_if(fields.begin(), fields.end(), [&](const auto& field) { return field.first == name; });
+    if (at == fields.end())
+      fields.emplace_back(name, value);
+    else
+      at->second = value;
+  }
+  std::string json;
+  for (const auto& [name, value] : fields)
+    if (!value.empty()) json += (json.empty() ? "{\"" : ",\"") + name + "\":" + value;
+  return json + "}";
+}
+
+TEST(Manifest, ReadsAConnector) {
+  const auto tool =
+      parse_manifest(manifest({{"timeout_ms", "5000"},
+                               {"repeatable", "true"},
+                               {"idempotency", R"("key")"},
+                               {"idempotency_ttl_seconds", "60"},
+                               {"tier", "1"},
+                               {"filesystem", R"("none")"},
+                               {"approval", R"("never")"},
+                               {"auth", R"({"mode":"none"})"},
+                               {"redact", "[]"},
+                               {"http", R"({"method":"PUT","url":"https://api.example/rooms/{{/id}}",
+                                                "headers":{"X-B":"2","Accept":"text/plain"},
+                                                "body":{"n":"{{/note}}"}})"}}));
+  ASSERT_TRUE(tool) << tool.error().pointer << ": " << tool.error().text;
+  EXPECT_EQ(tool->name, "book");
+  EXPECT_EQ(tool->description, "Books a room.");
+  EXPECT_EQ(tool->kind, ToolKind::http);
+  EXPECT_EQ(tool->tier, 1u);
+  EXPECT_EQ(tool->timeout_ms, 5'000);
+  EXPECT_EQ(tool->network_allow, std::vector<std::string>{"api.example:443"});
+  EXPECT_EQ(tool->side_effects, SideEffects::internal);
+  EXPECT_EQ(tool->idempotency, Idempotency::key);
+  EXPECT_EQ(tool->idempotency_ttl_seconds, 60);
+  EXPECT_TRUE(tool->repeatable);
+  EXPECT_EQ(tool->http.method, "PUT");
+  EXPECT_EQ(tool->http.body, R"({"n":"{{/note}}"})");
+  EXPECT_EQ(tool->http.headers,
+            (std::vector<std::pair<std::string, std::string>>{{"Accept", "text/plain"}, {"X-B", "2"}}));
+  EXPECT_EQ(tool->schema.check("{}"), "the arguments: the property id is required (a string)");
+}
+
+TEST(Manifest, HasSafeDefaults) {
+  const auto tool = parse_manifest(manifest());
+  ASSERT_TRUE(tool) << tool.error().pointer << ": " << tool.error().text;
+  EXPECT_EQ(tool->tier, 1u);
+  EXPECT_EQ(tool->timeout_ms, 10'000);
+  EXPECT_EQ(tool->idempotency, Idempotency::none);
+  EXPECT_EQ(tool->http.method, "POST");
+  EXPECT_FALSE(tool->repeatable);
+}
+
+TEST(Manifest, DigestIsThatOfTheCanonicalForm) {
+  const auto a = parse_manifest(manifest());
+  const auto b = parse_manifest("  " + manifest({{"name", R"( "b\u006fok" )"}}));
+  ASSERT_TRUE(a && b);
+  EXPECT_EQ(a->digest, b->digest);
+  EXPECT_EQ(a->source, b->source);
+  EXPECT_EQ(a->source.text, *canonical_json(manifest()));
+  EXPECT_EQ(a->digest, sha256(a->source.text));
+  EXPECT_NE(parse_manifest(manifest({{"timeout_ms", "10000"}}))->digest, a->digest)
+      << "a default that is written";
+}
+
+TEST(Manifest, AStatusCheckAsksWithGet) {
+  const auto tool = parse_manifest(
+      manifest({{"idempotency", R"("status_check")"},
+                {"status_check",
+                 R"({"url":"https://api.example/keys/{{idempotency_key}}?call={{call_id}}&id={{/id}}"})"}}));
+  ASSERT_TRUE(tool) << tool.error().pointer << ": " << tool.error().text;
+  EXPECT_EQ(tool->status_check.method, "GET");
+}
+
+struct Refusal {
+  std::string field, value;
+  ErrorCode code;
+  std::string pointer;
+};
+
+void expect_refusals(const std::vector<Refusal>& refusals) {
+  for (const auto& [field, value, code, pointer] : refusals) {
+    const auto tool = parse_manifest(manifest({{field, value}}));
+    ASSERT_FALSE(tool) << field << ": " << value;
+    EXPECT_EQ(name(tool.error().code), name(code)) << field << ": " << value << ": " << tool.error().text;
+    EXPECT_EQ(tool.error().pointer, pointer) << field << ": " << value << ": " << tool.error().text;
+    EXPECT_FALSE(tool.error().text.empty());
+  }
+}
+
+TEST(Manifest, RefusesWhatItDoesNotKnow) {
+  expect_refusals({
+      {"timout_ms", "1", ErrorCode::unknown_field, "/timout_ms"},
+      {"a/b", "1", ErrorCode::unknown_field, "/a~1b"},
+      {"network", R"({"allow":["api.example:443"],"deny":[]})", ErrorCode::unknown_field, "/network/deny"},
+      {"http", R"({"url":"https://api.example/","methd":"GET"})", ErrorCode::unknown_field, "/http/methd"},
+      {"auth", R"({"mod":"none"})", ErrorCode::unknown_field, "/auth/mod"},
+  });
+}
+
+TEST(Manifest, RefusesWhatItDoesNotEnforce) {
+  expect_refusals({
+      {"memory_mb", "512", ErrorCode::not_supported, "/memory_mb"},
+      {"cpus", "0.5", ErrorCode::not_supported, "/cpus"},
+      {"pids", "64", ErrorCode::not_supported, "/pids"},
+      {"rate_limit", R"("60/min per run")", ErrorCode::not_supported, "/rate_limit"},
+      {"approval_threshold", R"({"recipients":1})", ErrorCode::not_supported, "/approval_threshold"},
+      {"command", R"({"argv":["/bin/true"]})", ErrorCode::not_supported, "/command"},
+      {"mcp", R"({"server":"mail","tool":"send"})", ErrorCode::not_supported, "/mcp"},
+      {"filesystem", R"("workspace")", ErrorCode::not_supported, "/filesystem"},
+      {"approval", R"("always")", ErrorCode::not_supported, "/approval"},
+      {"redact", R"(["/body"])", ErrorCode::not_supported, "/redact"},
+      {"auth", R"({"mode":"on_behalf_of_user"})", ErrorCode::not_supported, "/auth/mode"},
+      {"auth", R"({"mode":"none","scopes":["email:send"]})", ErrorCode::not_supported, "/auth/scopes"},
+      {"kind", R"("command")", ErrorCode::not_supported, "/kind"},
+      {"kind", R"("code")", ErrorCode::not_supported, "/kind"},
+      {"kind", R"("mcp")", ErrorCode::not_supported, "/kind"},
+      {"input_schema", R"({"type":"object","oneOf":[]})", ErrorCode::not_supported, "/input_schema/oneOf"},
+      {"http",
+       R"({"url":"https://api.example/{{/id}}","body":"a=1"})",
+       ErrorCode::not_supported,
+       "/http/body"},
+      {"http",
+       R"({"url":"https://api.example/{{/id}}","headers":{"X-Id":"{{/id}}"}})",
+       ErrorCode::not_supported,
+       "/http/headers/X-Id"},
+  });
+}
+
+TEST(Manifest, RefusesWhatMakesNoSense) {
+  const auto bad = ErrorCode::invalid_definition;
+  expect_refusals({
+      {"name", "", bad, ""},
+      {"name", R"("Book")", bad, "/name"},
+      {"name", R"("bash")", bad, "/name"},
+      {"name", R"("artifact_read")", bad, "/name"},
+      {"name", "1", bad, "/name"},
+      {"description", "", bad, ""},
+      {"description", R"("")", bad, "/description"},
+      {"description", "\"" + std::string(limits::description_bytes_max + 1, 'x') + "\"", bad, "/description"},
+      {"input_schema", "", bad, ""},
+      {"input_schema", "[]", bad, "/input_schema"},
+      {"input_schema", R"({"type":"string"})", bad, "/input_schema/type"},
+      {"kind", "", bad, ""},
+      {"kind", R"("builtin")", bad, "/kind"},
+      {"kind", R"("https")", bad, "/kind"},
+      {"tier", "2", bad, "/tier"},
+      {"tier", "3", bad, "/tier"},
+      {"tier", "0", bad, "/tier"},
+      {"tier", R"("1")", bad, "/tier"},
+      {"timeout_ms", "0", bad, "/timeout_ms"},
+      {"timeout_ms", "3600001", bad, "/timeout_ms"},
+      {"timeout_ms", "1.5", bad, "/timeout_ms"},
+      {"timeout_ms", "1e300", bad, "/timeout_ms"},
+      {"repeatable", "1", bad, "/repeatable"},
+      {"side_effects", "", bad, ""},
+      {"side_effects", R"("some")", bad, "/side_effects"},
+      {"idempotency", R"("maybe")", bad, "/idempotency"},
+      {"idempotency_ttl_seconds", "60", bad, "/idempotency_ttl_seconds"},
+      {"idempotency", R"("status_check")", bad, ""},
+      {"status_check", R"({"url":"https://api.example/"})", bad, "/status_check"},
+      {"network", "", bad, "/http/url"},
+      {"network", R"({"allow":["api.example"]})", bad, "/network/allow/0"},
+      {"network", R"({"allow":["API.example:443"]})", bad, "/network/allow/0"},
+      {"network", R"({"allow":["*.example:443"]})", bad, "/network/allow/0"},
+      {"network", R"({"allow":["https://api.example:443"]})", bad, "/network/allow/0"},
+      {"network", R"({"allow":"api.example:443"})", bad, "/network/allow"},
+      {"network", R"({"allow":["api.example:443",1]})", bad, "/network/allow/1"},
+      {"network", R"({"allow":["api.example:8443"]})", bad, "/http/url"},
+      {"http", "", bad, ""},
+      {"http", "{}", bad, "/http"},
+      {"http", R"({"url":"https://api.example/{{/id}}","method":"TRACE"})", bad, "/http/method"},
+      {"http", R"({"url":"https://api.example/{{/id}}","headers":[]})", bad, "/http/headers"},
+      {"http", R"({"url":"https://api.example/{{/id}}","headers":{"X":1}})", bad, "/http/headers/X"},
+      {"http", R"({"url":"https://api.example/{{/id}}","method":"GET","body":{}})", bad, "/http/body"},
+  });
+  EXPECT_EQ(parse_manifest("{").error().code, ErrorCode::invalid_json);
+  EXPECT_EQ(parse_manifest(R"({"name":"a","name":"b"})").error().code, ErrorCode::invalid_json);
+  EXPECT_EQ(parse_manifest("null").error().text, "expected an object, found null");
+}
+
+TEST(Manifest, RefusesAStatusCheckThatDoesNotFit) {
+  const auto refused = [](std::string idempotency, std::string status_check) {
+    const auto tool = parse_manifest(
+        manifest({{"idempotency", "\"" + idempotency + "\""}, {"status_check", std::move(status_check)}}));
+    return tool ? "taken" : tool.error().pointer + ": " + std::string(name(tool.error().code));
+  };
+  EXPECT_EQ(refused("key", R"({"url":"https://api.example/x"})"), "/status_check: not_supported");
+  EXPECT_EQ(refused("status_check", R"({"url":"https://api.example/x","method":"POST"})"),
+            "/status_check/method: invalid_definition");
+  EXPECT_EQ(refused("status_check", R"({"url":"https://api.example/x","body":{}})"),
+            "/status_check/body: unknown_field");
+  EXPECT_EQ(refused("status_check", R"({"url":"https://other.example/x"})"),
+            "/status_check/url: invalid_definition");
+  EXPECT_EQ(refused("status_check", R"({"url":"https://api.example/{{run_id}}"})"),
+            "/status_check/url: invalid_definition");
+}
+
+TEST(Manifest, NamesTheFieldInItsText) {
+  EXPECT_EQ(parse_manifest(manifest({{"side_effects", ""}})).error().text,
+            "the field side_effects is required");
+  EXPECT_EQ(parse_manifest(manifest({{"timeout_ms", "0"}})).error().text,
+            "timeout_ms: expected an integer from 1 to 3600000, found 0");
+  EXPECT_EQ(parse_manifest(manifest({{"kind", R"("https")"}})).error().text,
+            "kind: expected one of builtin, http, command, code, mcp; found 'https'");
+  EXPECT_TRUE(parse_manifest(manifest({{"timout_ms", "1"}}))
+                  .error()
+                  .text.starts_with("there is no field 'timout_ms'; known are name, description"));
+}
+
+TEST(Builtins, AreThoseOfTheContractInOrder) {
+  std::vector<std::string> names;
+  for (const auto& tool : builtin_manifests()) {
+    names.push_back(tool.name);
+    EXPECT_EQ(tool.side_effects, SideEffects::none) << tool.name;
+    EXPECT_EQ(tool.kind, ToolKind::builtin) << tool.name;
+    EXPECT_EQ(tool.tier, 1u) << tool.name;
+    EXPECT_EQ(find_builtin(tool.name), &tool);
+    EXPECT_TRUE(is_reserved_tool_name(tool.name));
+    const auto again = parse_manifest(tool.source.text, ManifestOrigin::pinned);
+    ASSERT_TRUE(again) << tool.name;
+    EXPECT_EQ(again->digest, tool.digest);
+    EXPECT_FALSE(parse_manifest(tool.source.text)) << "only ratchet brings these";
+  }
+  EXPECT_EQ(names,
+            (std::vector<std::string>{
+                "artifact_read", "artifact_search", "notes_read", "notes_write", "todo_write", "wait"}));
+  EXPECT_EQ(find_builtin("bash"), nullptr);
+  EXPECT_TRUE(is_reserved_tool_name("bash"));
+  EXPECT_FALSE(is_reserved_tool_name("book"));
+}
+
+TEST(Builtins, TakeTheArgumentsOfTheContract) {
+  const std::tuple<std::string_view, std::string_view, bool> cases[] = {
+      {"artifact_read", R"({"artifact_id":"art_1","offset":0,"limit":100})", true},
+      {"artifact_read", R"({"artifact_id":"art_1","offset":-1})", false},
+      {"artifact_read", R"({"artifact_id":"art_1","length":1})", false},
+      {"artifact_search",
+       R"({"artifact_id":"art_1","pattern":"x","max_matches":200,"context_lines":3})",
+       true},
+      {"artifact_search", R"({"artifact_id":"art_1","pattern":"x","max_matches":201})", false},
+      {"artifact_search", R"({"artifact_id":"art_1"})", false},
+      {"notes_write", R"({"text":"x","mode":"replace"})", true},
+      {"notes_write", R"({"text":"x","mode":"prepend"})", false},
+      {"notes_read", "{}", true},
+      {"notes_read", R"({"x":1})", false},
+      {"todo_write", R"({"items":[{"text":"x","status":"open"}]})", true},
+      {"todo_write", R"({"items":[{"text":"x"}]})", false},
+      {"wait", R"({"seconds":1.5})", true},
+      {"wait", R"({"until":"2026-11-30T08:00:00Z"})", true},
+      {"wait", R"({"seconds":"5"})", false},
+  };
+  for (const auto& [name, args, fits] : cases)
+    EXPECT_EQ(!find_builtin(name)->schema.check(args), fits)
+        << name << args << ": " << find_builtin(name)->schema.check(args).value_or("ok");
+}
+
+}  // namespace
+}  // namespace ratchet
