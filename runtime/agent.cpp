@@ -2,7 +2,164 @@
 
 #include <algorithm>
 
+#include <boost/json/value.hpp>
+#include <fmt/format.h>
+
+#include "runtime/definition_reader.hpp"
+#include "runtime/ids.hpp"
+#include "runtime/json/canonical.hpp"
+#include "runtime/json/dom.hpp"
+#include "runtime/limits.hpp"
+
 namespace ratchet {
+
+namespace {
+
+constexpr FieldRule agent_fields[] = {
+    {"agent_id"},
+    {"model"},
+    {"system_prompt"},
+    {"tools"},
+    {"policy"},
+    {"budgets"},
+    {"context"},
+    {"subagents", "sub-agents are not part of this version; leave it out"},
+    {"hooks"},
+    {"approval", "approvals are not part of this version; leave it out"},
+    {"interactive"},
+    {"eval", "evaluation is not part of this version; leave it out"},
+};
+constexpr FieldRule model_fields[] = {
+    {"name"}, {"temperature"}, {"top_p"}, {"top_k"}, {"seed"}, {"max_output_tokens"}};
+constexpr FieldRule policy_fields[] = {
+    {"tool"}, {"then"}, {"when", "conditions on arguments are not part of this version"}};
+constexpr FieldRule budget_fields[] = {{"max_steps"}, {"max_tokens"}, {"max_seconds"}, {"max_usd"}};
+constexpr FieldRule context_fields[] = {
+    {"strategy"},
+    {"compact_at", "the context is not compacted by this version; leave it out"},
+    {"result_cap_tokens"}};
+
+RATCHET_ENUM(Strategy, append_only, layered)
+
+/// Integers that a double holds exactly: all that JSON carries unchanged from reader to reader.
+constexpr double integer_max = 9'007'199'254'740'991;
+
+/// One pass over a definition. Each part refuses what it does not take; the first error wins.
+class AgentParser {
+ public:
+  explicit AgentParser(const boost::json::value& json) : fields_(json, "", agent_fields, error_) {}
+
+  Result<AgentDefinition> parse() {
+    agent_.agent_id = fields_.text("agent_id", 1, 64);
+    if (!is_name(agent_.agent_id))
+      fields_.invalid("agent_id",
+                      "the id of an agent is a lower-case letter, then up to 63 of a-z, 0-9, _ and -");
+    model();
+    agent_.system_prompt = fields_.text("system_prompt", 0, limits::system_prompt_bytes_max, "");
+    tools();
+    policy();
+    budgets();
+    context();
+    if (!fields_.array("hooks", 64).empty())
+      fields_.refuse(ErrorCode::not_supported, "hooks", "hooks are not part of this version; leave them out");
+    agent_.interactive = fields_.boolean("interactive", false);
+    if (error_) return tl::unexpected(*error_);
+    return std::move(agent_);
+  }
+
+ private:
+  void model() {
+    auto model = fields_.object("model", model_fields, true);
+    agent_.model = model.text("name", 1, 64);
+    if (!is_name(agent_.model))
+      model.invalid("name", "the name of a model is a lower-case letter, then up to 63 of a-z, 0-9, _ and -");
+    ModelSettings& settings = agent_.settings;
+    settings.max_output_tokens = model.integer("max_output_tokens", 1, limits::max_output_tokens_max, 0);
+    settings.temperature = model.number_text("temperature", 0, 2);
+    settings.top_p = model.number_text("top_p", 0, 1);
+    settings.top_k = integer_text(model, "top_k", 0);
+    settings.seed = integer_text(model, "seed", -integer_max);
+  }
+
+  std::string integer_text(ObjectReader& model, std::string_view field, double min) {
+    auto text = model.number_text(field, min, integer_max);
+    if (text.find_first_of(".e") != std::string::npos)
+      model.invalid(field, fmt::format("{}: expected an integer, found {}", field, text));
+    return text;
+  }
+
+  void tools() {
+    agent_.tools = fields_.texts("tools", limits::agent_tools_max, 64);
+    for (auto tool = agent_.tools.begin(); tool != agent_.tools.end(); ++tool) {
+      const auto at = fmt::format("tools/{}", tool - agent_.tools.begin());
+      if (!is_name(*tool)) fields_.invalid(at, fmt::format("'{}' is not the name of a tool", *tool));
+      if (std::find(agent_.tools.begin(), tool, *tool) != tool)
+        fields_.invalid(at, fmt::format("the tool {} comes twice", *tool));
+      if (is_reserved_tool_name(*tool) && !find_builtin(*tool))
+        fields_.refuse(ErrorCode::not_supported,
+                       at,
+                       fmt::format("the built-in tool {} is not part of this version", *tool));
+    }
+  }
+
+  void policy() {
+    for (const auto* value : fields_.array("policy", limits::policy_rules_max)) {
+      auto rule = fields_.item(*value, "policy", agent_.policy.size(), policy_fields);
+      agent_.policy.push_back({rule.text("tool", 1, 64), rule.choice<Decision>("then")});
+      if (!is_glob(agent_.policy.back().tool))
+        rule.invalid("tool", "expected the name of a tool, or a glob of such with *");
+      if (agent_.policy.back().then == Decision::ask)
+        rule.refuse(
+            ErrorCode::not_supported, "then", "approvals are not part of this version: only allow and deny");
+    }
+  }
+
+  static bool is_glob(std::string_view text) {
+    return std::all_of(text.begin(), text.end(), [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '*';
+    });
+  }
+
+  void budgets() {
+    auto budgets = fields_.object("budgets", budget_fields);
+    Budgets& to = agent_.budgets;
+    to.max_steps = budgets.integer("max_steps", 0, limits::max_steps_max, to.max_steps);
+    to.max_tokens = budgets.integer("max_tokens", 0, limits::max_tokens_max, to.max_tokens);
+    to.max_seconds = budgets.integer("max_seconds", 0, limits::max_seconds_max, to.max_seconds);
+    if (!budgets.has("max_usd")) return;
+    const auto usd = parse_usd(budgets.text("max_usd", 1, 40));
+    if (usd)
+      to.max_usd = *usd;
+    else
+      budgets.invalid("max_usd", "max_usd: " + usd.error().text);
+  }
+
+  void context() {
+    auto context = fields_.object("context", context_fields);
+    if (context.choice<Strategy>("strategy", Strategy::append_only) != Strategy::append_only)
+      context.refuse(ErrorCode::not_supported, "strategy", "only append_only is part of this version");
+    agent_.result_cap_tokens = static_cast<std::uint32_t>(
+        context.integer("result_cap_tokens", 1, limits::result_cap_tokens_max, agent_.result_cap_tokens));
+  }
+
+  std::optional<Error> error_;
+  ObjectReader fields_;
+  AgentDefinition agent_;
+};
+
+}  // namespace
+
+Result<AgentDefinition> parse_agent(std::string_view json) {
+  auto canonical = canonical_json(json);
+  if (!canonical) return tl::unexpected(canonical.error());
+  const auto value = parse_json(*canonical);
+  if (!value) return tl::unexpected(value.error());
+  auto agent = AgentParser(*value).parse();
+  if (!agent) return agent;
+  agent->source.text = std::move(*canonical);
+  agent->digest = sha256(agent->source.text);
+  return agent;
+}
 
 const ToolManifest* AgentVersion::find_tool(std::string_view name) const {
   const auto at = std::lower_bound(

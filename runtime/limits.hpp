@@ -35,6 +35,7 @@ inline constexpr std::int64_t tool_timeout_ms_max = 3'600'000;    // more: 422
 inline constexpr std::int64_t max_steps_max = 10'000;             // more: 422
 inline constexpr std::int64_t max_tokens_max = 1'000'000'000'000;
 inline constexpr std::int64_t max_seconds_max = 365ll * 86'400;
+inline constexpr std::int64_t max_output_tokens_max = 10'000'000;  // of an agent's model; more: 422
 
 // --- tools
 // ----------------------------------------------------------------------------------------------------
@@ -92,7 +93,7 @@ inline constexpr std::size_t audit_violations_max = 100;   // of one run; more a
 
 // --- node
 // -----------------------------------------------------------------------------------------------------
-inline constexpr std::size_t recovering_max = 256;                // runs that are folded at once after a start; others wait
+inline constexpr std::size_t recovering_max = 256;  // runs that are folded at once after a start; others wait
 inline constexpr std::int64_t store_retry_ms = 500;     // a run whose append found no room tries again after
 inline constexpr std::size_t commit_batch_max = 4'096;  // more wait for the next transaction
 inline constexpr std::size_t stream_queue_bytes_max = 256u << 10;  // a reader this far behind is disconnected
@@ -105,6 +106,7 @@ inline constexpr std::size_t record_bytes_max = 64u << 20;  // of one append, un
 inline constexpr std::size_t store_key_bytes_max = 500;     // team, scope and key: longer are refused
 inline constexpr std::size_t transaction_bytes_max = 64u
                                                      << 20;  // a batch above it takes several transactions
+inline constexpr std::size_t problems_told_max = 1'000;      // of `journal verify`: more are counted only
 inline constexpr std::size_t check_bytes_max = 64u << 20;    // read by the check after an unclean stop
 
 static_assert(reply_bytes_max < record_bytes_max && record_bytes_max <= transaction_bytes_max);
@@ -124,6 +126,11 @@ inline constexpr std::size_t write_bytes_max = 64u << 10;           // of a stre
 inline constexpr std::size_t stream_slice_bytes = 32u << 10;  // of the journal, read at once for a stream
 inline constexpr std::size_t stream_send_buffer_bytes = 128u << 10;  // what the kernel holds of a stream
 inline constexpr std::int64_t stream_heartbeat_ms = 10'000;
+inline constexpr std::int64_t events_page_max = 1'000;  // as JSON; more: 400
+inline constexpr std::int64_t events_page_default = 200;
+inline constexpr std::size_t events_page_bytes_max = 4u << 20;   // then the page ends early
+inline constexpr std::size_t verify_slice_bytes = 1u << 20;      // of the journal, read at once
+inline constexpr std::size_t artifact_slice_bytes = 256u << 10;  // larger parts of artifacts are streamed
 inline constexpr std::int64_t stream_retry_ms = 2'000;    // what a draining server asks clients to wait
 inline constexpr std::size_t scanned_rows_max = 200'000;  // by one usage query; more: 400
 inline constexpr std::size_t tools_per_team_max = 1'000;  // more: 422

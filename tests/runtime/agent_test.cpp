@@ -1,0 +1,141 @@
+#include "runtime/agent.hpp"
+
+#include <gtest/gtest.h>
+
+#include "runtime/json/canonical.hpp"
+#include "runtime/limits.hpp"
+#include "runtime/yaml.hpp"
+
+namespace ratchet {
+namespace {
+
+TEST(Agent, ReadsADefinition) {
+  const auto yaml = yaml_to_json(R"(
+agent_id: support
+model: {name: sonnet, temperature: 0.70, top_p: 1, top_k: 40, max_output_tokens: 1024, seed: 9007199254740991}
+system_prompt: |
+  You help customers.
+tools: [notes_write, book, artifact_read]
+policy:
+  - {tool: book, then: allow}
+  - {tool: "send_*", then: deny}
+budgets: {max_steps: 12, max_tokens: 0, max_seconds: 60, max_usd: "0.25"}
+context: {strategy: append_only, result_cap_tokens: 500}
+interactive: true
+hooks: []
+)");
+  ASSERT_TRUE(yaml) << yaml.error().text;
+  const auto agent = parse_agent(*yaml);
+  ASSERT_TRUE(agent) << agent.error().pointer << ": " << agent.error().text;
+  EXPECT_EQ(agent->agent_id, "support");
+  EXPECT_EQ(agent->model, "sonnet");
+  EXPECT_EQ(agent->settings, (ModelSettings{1024, "0.7", "1", "40", "9007199254740991"}));
+  EXPECT_EQ(agent->system_prompt, "You help customers.\n");
+  EXPECT_EQ(agent->tools, (std::vector<std::string>{"notes_write", "book", "artifact_read"}));
+  ASSERT_EQ(agent->policy.size(), 2u);
+  EXPECT_EQ(agent->policy[1].tool, "send_*");
+  EXPECT_EQ(agent->policy[1].then, Decision::deny);
+  EXPECT_EQ(agent->budgets, (Budgets{12, 0, 60, Usd{250'000'000}})) << "0 is 0";
+  EXPECT_EQ(agent->result_cap_tokens, 500u);
+  EXPECT_TRUE(agent->interactive);
+  EXPECT_EQ(agent->source.text, *canonical_json(*yaml));
+  EXPECT_EQ(agent->digest, sha256(agent->source.text));
+}
+
+TEST(Agent, HasDefaults) {
+  const auto agent = parse_agent(R"({"agent_id":"a","model":{"name":"m"}})");
+  ASSERT_TRUE(agent) << agent.error().pointer << ": " << agent.error().text;
+  EXPECT_EQ(agent->settings, ModelSettings{});
+  EXPECT_EQ(agent->budgets, Budgets{});
+  EXPECT_EQ(agent->result_cap_tokens, 2'000u);
+  EXPECT_FALSE(agent->interactive);
+  EXPECT_TRUE(agent->tools.empty() && agent->policy.empty() && agent->system_prompt.empty());
+}
+
+TEST(Agent, RefusesWithCodeAndPointer) {
+  const auto bad = ErrorCode::invalid_definition;
+  const auto later = ErrorCode::not_supported;
+  const std::tuple<std::string, ErrorCode, std::string_view> cases[] = {
+      {R"("hook":[])", ErrorCode::unknown_field, "/hook"},
+      {R"("model":{"name":"m","temprature":1})", ErrorCode::unknown_field, "/model/temprature"},
+      {R"("policy":[{"tool":"x","then":"allow","if":1}])", ErrorCode::unknown_field, "/policy/0/if"},
+      {R"("hooks":[{"at":"pre_tool"}])", later, "/hooks"},
+      {R"("approval":{"expires_seconds":1})", later, "/approval"},
+      {R"("subagents":{"allow":["x"]})", later, "/subagents"},
+      {R"("eval":{"dataset":"x"})", later, "/eval"},
+      {R"("context":{"strategy":"layered"})", later, "/context/strategy"},
+      {R"("context":{"compact_at":0.7})", later, "/context/compact_at"},
+      {R"("policy":[{"tool":"x","then":"ask"}])", later, "/policy/0/then"},
+      {R"("policy":[{"tool":"x","when":{"/a":{"equals":1}},"then":"allow"}])", later, "/policy/0/when"},
+      {R"("tools":["spawn_agent"])", later, "/tools/0"},
+      {R"("tools":["wait","http_get"])", later, "/tools/1"},
+      {R"("tools":["bash"])", later, "/tools/0"},
+      {R"("agent_id":"A")", bad, "/agent_id"},
+      {R"("agent_id":"")", bad, "/agent_id"},
+      {R"("agent_id":1)", bad, "/agent_id"},
+      {R"("model":"m")", bad, "/model"},
+      {R"("model":{})", bad, "/model"},
+      {R"("model":{"name":"M"})", bad, "/model/name"},
+      {R"("model":{"name":"m","temperature":"0"})", bad, "/model/temperature"},
+      {R"("model":{"name":"m","temperature":2.1})", bad, "/model/temperature"},
+      {R"("model":{"name":"m","top_p":-0.1})", bad, "/model/top_p"},
+      {R"("model":{"name":"m","top_k":1.5})", bad, "/model/top_k"},
+      {R"("model":{"name":"m","seed":"7"})", bad, "/model/seed"},
+      {R"("model":{"name":"m","max_output_tokens":0})", bad, "/model/max_output_tokens"},
+      {R"("system_prompt":["x"])", bad, "/system_prompt"},
+      {R"("system_prompt":")" + std::string(limits::system_prompt_bytes_max + 1, 'x') + "\"",
+       bad,
+       "/system_prompt"},
+      {R"("tools":"x")", bad, "/tools"},
+      {R"("tools":[1])", bad, "/tools/0"},
+      {R"("tools":["X"])", bad, "/tools/0"},
+      {R"("tools":["x","y","x"])", bad, "/tools/2"},
+      {R"("policy":{"x":"allow"})", bad, "/policy"},
+      {R"("policy":["x"])", bad, "/policy/0"},
+      {R"("policy":[{"tool":"x"}])", bad, "/policy/0"},
+      {R"("policy":[{"then":"deny"}])", bad, "/policy/0"},
+      {R"("policy":[{"tool":"x","then":"alow"}])", bad, "/policy/0/then"},
+      {R"("policy":[{"tool":"[ab]","then":"deny"}])", bad, "/policy/0/tool"},
+      {R"("budgets":{"max_steps":-1})", bad, "/budgets/max_steps"},
+      {R"("budgets":{"max_steps":10001})", bad, "/budgets/max_steps"},
+      {R"("budgets":{"max_tokens":1e30})", bad, "/budgets/max_tokens"},
+      {R"("budgets":{"max_seconds":"60"})", bad, "/budgets/max_seconds"},
+      {R"("budgets":{"max_usd":1})", bad, "/budgets/max_usd"},
+      {R"("budgets":{"max_usd":"-1"})", bad, "/budgets/max_usd"},
+      {R"("budgets":{"max_usd":"1e3"})", bad, "/budgets/max_usd"},
+      {R"("budgets":[])", bad, "/budgets"},
+      {R"("context":{"result_cap_tokens":0})", bad, "/context/result_cap_tokens"},
+      {R"("context":{"result_cap_tokens":4097})", bad, "/context/result_cap_tokens"},
+      {R"("interactive":"yes")", bad, "/interactive"},
+  };
+  for (const auto& [change, code, pointer] : cases) {
+    std::string json = "{" + change;
+    if (!change.starts_with(R"("agent_id")")) json += R"(,"agent_id":"a")";
+    if (!change.starts_with(R"("model")")) json += R"(,"model":{"name":"m"})";
+    const auto agent = parse_agent(json + "}");
+    ASSERT_FALSE(agent) << change.substr(0, 100);
+    EXPECT_EQ(name(agent.error().code), name(code)) << change.substr(0, 100) << ": " << agent.error().text;
+    EXPECT_EQ(agent.error().pointer, pointer) << change.substr(0, 100) << ": " << agent.error().text;
+  }
+  EXPECT_EQ(parse_agent(R"({"agent_id":"a"})").error().text, "the field model is required");
+  EXPECT_EQ(parse_agent(R"({"model":{"name":"m"}})").error().text, "the field agent_id is required");
+  EXPECT_EQ(parse_agent("[]").error().text, "expected an object, found an array");
+  EXPECT_EQ(parse_agent("{").error().code, ErrorCode::invalid_json);
+  EXPECT_EQ(parse_agent(R"({"agent_id":"a","model":{"name":"m","seed":9007199254740993}})").error().code,
+            ErrorCode::invalid_json)
+      << "a number that would change on its way";
+}
+
+TEST(Agent, ATypoInAFileIsToldWithItsLine) {
+  const auto document =
+      parse_yaml("agent_id: a\nmodel: {name: m}\nbudgets:\n  max_steps: 3\n  max_token: 5\n");
+  ASSERT_TRUE(document);
+  const auto agent = parse_agent(document->json);
+  ASSERT_FALSE(agent);
+  EXPECT_EQ(document->at_line(agent.error()).text,
+            "line 5, column 3: there is no field 'max_token'; known are max_steps, max_tokens, max_seconds, "
+            "max_usd");
+}
+
+}  // namespace
+}  // namespace ratchet
