@@ -23,6 +23,9 @@ if(RATCHET_SANITIZE)
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)
 endif()
+if(RATCHET_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer)
+endif()
 
 # ratchet_library(<name> [SYSTEM_LIBRARIES ...] [USES ...]): every .cpp below the calling folder, as a static library.
 # USES are our own libraries (PUBLIC); SYSTEM_LIBRARIES are the technology that this folder hides (PRIVATE).

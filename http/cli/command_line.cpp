@@ -185,17 +185,21 @@ class CommandLine {
   }
 
   void add_journal() {
-    auto* journal = app_.add_subcommand("journal", "Read a data directory without a server");
+    auto* journal = app_.add_subcommand("journal", "Work on a data directory without a server");
     journal->require_subcommand(1);
-    const auto add =
-        [&](const char* name, const char* what, const std::function<int(const JournalOptions&)>& act) {
-          auto* verb = journal->add_subcommand(name, what);
-          verb->add_option("--data-dir", journal_.data_dir, "The data directory")->capture_default_str();
-          verb->add_option("run", journal_.run_id, "One run only");
-          verb->callback([this, act] { chosen_ = [this, act] { return act(journal_); }; });
-        };
-    add("dump", "Print events as JSON lines", verbs_.journal_dump);
-    add("verify", "Check every record and the hash chain of every run", verbs_.journal_verify);
+    const auto add = [&](const char* name, const char* what, std::function<int(const JournalOptions&)> act) {
+      auto* verb = journal->add_subcommand(name, what);
+      verb->add_option("--data-dir", journal_.data_dir, "The data directory")->capture_default_str();
+      verb->callback([this, act = std::move(act)] { chosen_ = [this, act] { return act(journal_); }; });
+      return verb;
+    };
+    add("dump", "Print events as JSON lines", verbs_.journal_dump)
+        ->add_option("run", journal_.run_id, "This run only");
+    add("verify", "Check every record, and the hash chain of every run", verbs_.journal_verify)
+        ->add_flag("--json", journal_.json, "Print the result as JSON");
+    add("salvage", "Copy what is whole of a damaged store to a new directory", verbs_.journal_salvage)
+        ->add_option("target", journal_.target, "The new directory")
+        ->required();
   }
 
   void add_keys() {

@@ -37,6 +37,7 @@ Ran ratchet_command(std::vector<const char*> words) {
   verbs.serve = [&](const ServeOptions& options) { return ran.served = options, 42; };
   verbs.journal_dump = [&](const JournalOptions& options) { return ran.dumped = options, 43; };
   verbs.journal_verify = [&](const JournalOptions& options) { return ran.dumped = options, 44; };
+  verbs.journal_salvage = [&](const JournalOptions& options) { return ran.dumped = options, 45; };
   words.insert(words.begin(), "ratchet");
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
@@ -107,6 +108,7 @@ TEST(CommandLine, TheJournalVerbsTakeADirectoryAndARun) {
   EXPECT_EQ(dumped.dumped.data_dir, "d");
   EXPECT_EQ(dumped.dumped.run_id, "run_1");
   EXPECT_EQ(ratchet_command({"journal", "verify"}).status, 44);
+  EXPECT_EQ(ratchet_command({"journal", "salvage", "there"}).dumped.target, "there");
 }
 
 TEST(CommandLine, HelpAndVersionGoToStandardOutput) {
