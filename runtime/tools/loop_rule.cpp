@@ -61,14 +61,15 @@ void LoopRule::returned(std::string_view tool, const Hash& args_hash, std::strin
 
 std::string LoopRule::note(std::string_view tool, const Hash& args_hash) const {
   const Last* last = find(tool, args_hash);
-  if (!last) return {};
-  const std::string_view warning =
-      "The same call once more in a row will not be executed and ends the run: use what you have, or call "
-      "differently.";
-  if (!last->has_returned)
-    return fmt::format("Note: {} was called with the same arguments before. {}", shortened(tool), warning);
-  return fmt::format(
-      "Note: {} was called with the same arguments before. {} It returned: {}", tool, warning, last->head);
+  if (!last || last->count < 2) return {};
+  std::string note = fmt::format(
+      "Note: {} has been called {} times in a row with the same arguments. The same call once more would not "
+      "be "
+      "executed and would end the run: use what you have, or call differently.",
+      last->tool,
+      last->count);
+  if (last->has_returned) note += " Before, it returned: " + last->head;
+  return note;
 }
 
 }  // namespace ratchet

@@ -32,8 +32,8 @@ class LoopRule {
   /// Folds `tool.result`. Ignored where the tool has been called with other arguments since.
   void returned(std::string_view tool, const Hash& args_hash, std::string_view result);
 
-  /// What the model is told with the second result in a row; taken before that call's own `returned`. Empty
-  /// if the call did not come before.
+  /// What the model is told with the result of a call that has been folded, before its `returned` is. Empty
+  /// for the first in a row. Not for tools that are `repeatable`.
   std::string note(std::string_view tool, const Hash& args_hash) const;
 
   bool operator==(const LoopRule&) const = default;
