@@ -150,7 +150,8 @@ void Draft::settle(const std::string& call_id, ToolStatus status, Content conten
   for (const Block& block : result.content)
     result.cut_at += block.artifact ? block.artifact->head.size() : block.text.size();
   if (const OpenCall* call = state.find_call(call_id)) {
-    std::string note = state.loop.note(call->tool, call->args_hash);
+    const ToolManifest* tool = rules.tools.find(call->tool);
+    std::string note = tool && tool->repeatable ? "" : state.loop.note(call->tool, call->args_hash);
     if (!note.empty()) result.content.push_back({BlockType::text, std::move(note), {}, {}});
   }
   emit(std::move(result));
