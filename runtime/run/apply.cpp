@@ -92,6 +92,7 @@ class Folder {
     call.args = requested.args;
     call.args_hash = requested.args_hash;
     call.side_effects = requested.side_effects;
+    call.repeats = requested.repeats;
     state_.calls.push_back(std::move(call));
     state_.phase = Phase::batch;
     state_.loop.called(requested.tool, requested.args_hash);

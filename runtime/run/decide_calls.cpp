@@ -16,6 +16,11 @@ bool over_budget(const RunState& state) {
   return state.usage.total() > budgets.max_tokens || state.cost_usd > budgets.max_usd;
 }
 
+bool is_repeatable(const Rules& rules, std::string_view name) {
+  const ToolManifest* tool = rules.tools.find(name);
+  return tool && tool->repeatable;
+}
+
 ToolRequested requested_of(const Rules& rules,
                            const RunState& state,
                            const ReplyBlock& block,
@@ -73,8 +78,8 @@ void Draft::request_calls(const std::vector<ReplyBlock>& content) {
   for (const ReplyBlock& block : content) {
     if (block.type != ReplyBlockType::call) continue;
     batch.push_back(requested_of(rules, state, block, batch.size()));
-    const ToolManifest* tool = rules.tools.find(block.tool);
-    loops = loops || LoopRule::judge(batch.back().repeats, tool && tool->repeatable) == LoopRule::Word::stop;
+    const bool repeatable = is_repeatable(rules, block.tool);
+    loops = loops || LoopRule::judge(batch.back().repeats, repeatable) == LoopRule::Word::stop;
     emit(batch.back());
   }
   // Nothing of a reply runs after the run has ended in it: not beside a call that repeats itself, not past a
@@ -149,10 +154,10 @@ void Draft::settle(const std::string& call_id, ToolStatus status, Content conten
       stored(std::move(content), std::size_t{started().result_cap_tokens} * limits::bytes_per_token_shown);
   for (const Block& block : result.content)
     result.cut_at += block.artifact ? block.artifact->head.size() : block.text.size();
-  if (const OpenCall* call = state.find_call(call_id)) {
-    const ToolManifest* tool = rules.tools.find(call->tool);
-    std::string note = tool && tool->repeatable ? "" : state.loop.note(call->tool, call->args_hash);
-    if (!note.empty()) result.content.push_back({BlockType::text, std::move(note), {}, {}});
+  const OpenCall* call = state.find_call(call_id);
+  if (call && call->repeats > 0 && !is_repeatable(rules, call->tool)) {
+    std::string note = state.loop.note(call->tool, call->args_hash);
+    result.content.push_back({BlockType::text, std::move(note), {}, {}});
   }
   emit(std::move(result));
 }

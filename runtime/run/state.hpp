@@ -32,6 +32,7 @@ struct OpenCall {
   Json args;
   Hash args_hash;
   SideEffects side_effects = SideEffects::none;
+  std::uint32_t repeats = 0;  ///< how many times in a row the same call came before
   CallStage stage = CallStage::requested;
   Execution execution = Execution::call;
   std::uint32_t attempt = 1;
