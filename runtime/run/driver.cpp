@@ -69,6 +69,14 @@ void RunDriver::rebuild_context(const std::vector<Record>& records) {
       context_->apply(event);
 }
 
+std::vector<Action> RunDriver::begin(std::vector<signal::Given> waiting, Stamp stamp) {
+  inbox_.push_back({input::Recovered{}, 0});
+  for (signal::Given& given : waiting)
+    inbox_.push_back(std::move(given));
+  pump(stamp);
+  return std::exchange(actions_, {});
+}
+
 std::vector<Action> RunDriver::take(Signal signal, Stamp stamp) {
   if (over_) return {};
   if (auto* given = std::get_if<signal::Given>(&signal)) {

@@ -127,6 +127,10 @@ class RunDriver {
                                                  const std::vector<Record>& records,
                                                  bool after_failure = false);
 
+  /// The first call: the run was taken up, and these have come meanwhile. All of them are handled before the
+  /// run may rest again, or a command to a run that waits would wake it only to find it asleep.
+  std::vector<Action> begin(std::vector<signal::Given> waiting, Stamp stamp);
+
   /// Handles a signal. The stamp is used only if something is decided.
   std::vector<Action> take(Signal signal, Stamp stamp);
 
