@@ -44,10 +44,10 @@ std::int64_t wanted_output(const RunStarted& started) {
 }
 
 /// What the model is told beside the history, in this one request: nothing of it is ever stored there.
-std::string late_text(const RunState& state, Timestamp now) {
+std::string late_text(const RunState& state, std::uint32_t step, Timestamp now) {
   std::string text = fmt::format("[Now: {}Z", to_string(now).substr(0, 16));
-  const std::int64_t steps_left = state.started->budgets.max_steps - state.step;
-  if (steps_left <= 3) text += fmt::format("; replies left after this one: {}", steps_left - 1);
+  const std::int64_t steps_left = state.started->budgets.max_steps - step;
+  if (steps_left <= 2) text += fmt::format("; replies left after this one: {}", steps_left);
   text += ']';
   for (const TodoItem& todo : state.memory.todos)
     text += fmt::format("\n- [{}] {}", name(todo.status), todo.text);
@@ -108,8 +108,9 @@ void Draft::request_model() {
   // The context speaks another provider's form: it is folded anew before the next attempt.
   if (context.provider() != state.model.provider || rules.hold) return;
   const bool new_step = state.phase == Phase::ready;
+  const std::uint32_t step = new_step ? state.step + 1 : state.step;
   const RunStarted& run = started();
-  if (new_step && state.step >= run.budgets.max_steps) return finish(StopReason::step_limit);
+  if (step > run.budgets.max_steps) return finish(StopReason::step_limit);
   if (now() >= state.deadline_at) return finish(StopReason::time_limit);
   warn(*this);
 
@@ -117,7 +118,7 @@ void Draft::request_model() {
   requested.attempt = new_step ? 1 : state.model.number + 1;
   requested.provider = state.model.provider;
   requested.assembler_version = run.assembler_version;
-  requested.late_text = late_text(state, now());
+  requested.late_text = late_text(state, step, now());
   const Growth growth = context.grow(decision.events, requested.late_text);
   const std::int64_t estimated = growth.estimated_tokens * state.calibration_permille / 1'000;
   const std::int64_t window_left = run.model.context_window_tokens - estimated;
@@ -140,7 +141,7 @@ void Draft::request_model() {
   const Proof proof = context.prove(growth, requested.max_tokens, requested.late_text);
   requested.prompt_hash = proof.prompt_hash;
   requested.request_hash = proof.request_hash;
-  emit(std::move(requested), new_step ? state.step + 1 : state.step);
+  emit(std::move(requested), step);
 }
 
 void Draft::pause(std::vector<PauseReason> reasons) {
