@@ -174,8 +174,9 @@ void RunDriver::pump(Stamp stamp) {
 }
 
 void RunDriver::propose(signal::Given given, Stamp& stamp) {
-  // Each decision gets randomness of its own, whatever was decided before under the same stamp.
-  Stamp fresh{stamp.at, Entropy(stamp.entropy.draw())};
+  // Each decision gets randomness of its own, whatever was decided before under the same stamp, and so does
+  // the salt of its record: it must not be known to those who see the ids that were made.
+  const Stamp fresh{stamp.at, Entropy(stamp.entropy.draw())};
   auto decision = decide(Rules{*tools_, lease_, holding_}, state_, *context_, given.input, fresh);
   if (!decision) {
     if (given.token) actions_.push_back(action::Answer{given.token, tl::unexpected(decision.error())});
@@ -185,7 +186,7 @@ void RunDriver::propose(signal::Given given, Stamp& stamp) {
     if (given.token) actions_.push_back(action::Answer{given.token, Accepted{decision->accepted_seq}});
     return;
   }
-  append(std::move(*decision), std::move(given), fresh);
+  append(std::move(*decision), std::move(given), stamp);
 }
 
 void RunDriver::append(Decided decision, signal::Given given, Stamp& stamp) {
