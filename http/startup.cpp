@@ -84,7 +84,7 @@ void raise_descriptor_limit() {
 Result<void> write_listen_file(const std::string& data_dir, const ListenAddress& address) {
   const auto path = data_dir + "/listen", fresh = path + ".new";
   std::ofstream file(fresh);
-  file << url_of(address).substr(std::strlen("http://")) << "\n";
+  file << to_string(address) << "\n";
   file.close();
   if (!file || std::rename(fresh.c_str(), path.c_str()) != 0)
     return fail(ErrorCode::store_unavailable, fmt::format("cannot write {}: {}", path, std::strerror(errno)));

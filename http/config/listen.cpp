@@ -49,10 +49,10 @@ Result<ListenAddress> parse_listen(std::string_view text) {
   return out;
 }
 
-std::string url_of(const ListenAddress& address) {
+std::string to_string(const ListenAddress& address) {
   const bool ipv6 = address.host.find(':') != std::string::npos;
-  return ipv6 ? fmt::format("http://[{}]:{}", address.host, address.port)
-              : fmt::format("http://{}:{}", address.host, address.port);
+  return ipv6 ? fmt::format("[{}]:{}", address.host, address.port)
+              : fmt::format("{}:{}", address.host, address.port);
 }
 
 Result<void> check_exposure(const ServerConfig& config, bool dev) {

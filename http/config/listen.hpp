@@ -19,8 +19,8 @@ struct ListenAddress {
 /// Takes `127.0.0.1:8080` and `[::1]:8080`; `localhost` means 127.0.0.1. Errors: invalid_request.
 Result<ListenAddress> parse_listen(std::string_view text);
 
-/// `http://127.0.0.1:8080`
-std::string url_of(const ListenAddress& address);
+/// `127.0.0.1:8080`, `[::1]:8080`
+std::string to_string(const ListenAddress& address);
 
 /// What must hold before a server starts: `dev` listens on loopback only, anything else than loopback needs
 /// keys. Errors: invalid_request.

@@ -114,7 +114,8 @@ TEST(Listen, KnowsLoopbackFromTheRest) {
                            "example.com:80",
                            "127.0.0.1:-1"})
     EXPECT_FALSE(parse_listen(text)) << text;
-  EXPECT_EQ(url_of(*parse_listen("[::1]:80")), "http://[::1]:80");
+  EXPECT_EQ(to_string(*parse_listen("[::1]:80")), "[::1]:80");
+  EXPECT_EQ(to_string(*parse_listen("127.0.0.1:80")), "127.0.0.1:80");
 }
 
 TEST(Listen, NothingButLoopbackIsServedWithoutKeys) {

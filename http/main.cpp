@@ -1,0 +1,241 @@
+// Wires everything: the one file that sees all folders. Made in the order in which the parts depend on each
+// other, taken down the other way round.
+
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "actors/node.hpp"
+#include "http/catalog.hpp"
+#include "http/cli/command_line.hpp"
+#include "http/client/http_connector.hpp"
+#include "http/client/model_client.hpp"
+#include "http/client/scripted.hpp"
+#include "http/config/listen.hpp"
+#include "http/config/secrets.hpp"
+#include "http/config/serve_options.hpp"
+#include "http/log.hpp"
+#include "http/metrics.hpp"
+#include "http/service.hpp"
+#include "http/startup.hpp"
+#include "http/version.hpp"
+#include "runtime/json/writer.hpp"
+#include "store/pack.hpp"
+#include "store/store.hpp"
+#include "store/tools.hpp"
+
+namespace ratchet {
+
+namespace {
+
+constexpr int failed = 1, misused = 2;
+
+int complain(const Error& error, int status) {
+  fmt::print(stderr, "ratchet: {}\n", error.text);
+  return status;
+}
+
+/// The keys, each bound to the address that it was configured for.
+Result<KeyRing> read_key_ring(const std::vector<ModelEntry>& models) {
+  auto keys = read_keys(models);
+  if (!keys) return tl::unexpected(keys.error());
+  KeyRing ring;
+  for (std::size_t m = 0; m < models.size(); ++m)
+    for (std::size_t p = 0; p < keys->at(m).size(); ++p)
+      if (auto& key = keys->at(m)[p]; !key.empty())
+        ring.add(models[m].model.name,
+                 static_cast<std::uint32_t>(p),
+                 {std::move(key), models[m].model.providers[p].base_url});
+  return ring;
+}
+
+/// Reads every scenario file now, so that a mistake in one shows at the start.
+Result<void> load_scenarios(ScriptedClient& scripted, const std::vector<ModelEntry>& models) {
+  for (const auto& entry : models)
+    for (const auto& provider : entry.model.providers)
+      if (provider.protocol == Protocol::scripted)
+        if (auto loaded = scripted.load(provider.scenario_file); !loaded) return loaded;
+  return {};
+}
+
+std::vector<ModelConfig> configs_of(const std::vector<ModelEntry>& models) {
+  std::vector<ModelConfig> out;
+  for (const auto& entry : models)
+    out.push_back(entry.model);
+  return out;
+}
+
+std::vector<std::string> teams_of(const ServerConfig& config, bool dev) {
+  std::set<std::string> teams;
+  for (const auto& key : config.keys)
+    teams.insert(key.team);
+  if (dev) teams.insert("default");
+  return {teams.begin(), teams.end()};
+}
+
+Result<std::unique_ptr<Journal>> open_journal(const ServerConfig& config) {
+  StoreOptions options;
+  options.data_dir = config.data_dir;
+  options.durability = config.durability;
+  options.on_damage = [](const Error& error) { write_log(LogLevel::error, error.text); };
+  return open_store(options);
+}
+
+/// What of the node's options the configuration says.
+NodeOptions node_options(const ServerConfig& config) {
+  NodeOptions options;
+  for (const auto& entry : config.models)
+    options.served[entry.model.name] = {entry.model, static_cast<std::size_t>(entry.max_concurrent)};
+  options.concurrent_runs = static_cast<std::size_t>(config.limits.concurrent_runs);
+  options.runs_per_team = static_cast<std::size_t>(config.limits.runs_per_team);
+  options.harness_version = version;
+  options.log = write_log;
+  return options;
+}
+
+ServiceOptions service_options(const ServerConfig& config, bool dev) {
+  ServiceOptions options;
+  options.listen = config.listen;
+  options.dev = dev;
+  options.dev_user_tokens = true;  // the only kind there is in this version
+  options.keys = config.keys;
+  options.request_bytes_max = config.limits.request_bytes;
+  return options;
+}
+
+/// Tells where the server is: the file that others look into, and the connectors, which must not dial it.
+Result<void> announce(const ServerConfig& config, const ListenAddress& address, Transport& transport) {
+  if (auto done = transport.forbid(to_string(address)); !done) return done;
+  return write_listen_file(config.data_dir, address);
+}
+
+/// The one line on standard output.
+void say_ready(const ServerConfig& config, const ListenAddress& address) {
+  fmt::print("ratchet: ready on http://{} (data in {}, durability {})\n",
+             to_string(address),
+             config.data_dir,
+             name(config.durability));
+  std::fflush(stdout);
+}
+
+int serve(const ServeOptions& options) {
+  configure_log(options.log_json);
+  const auto config = resolve(options);
+  if (!config) return complain(config.error(), misused);
+  // From here on there are threads: signals are blocked and the environment is read before them.
+  StopSignals signals;
+  auto keys = read_key_ring(config->models);
+  if (!keys) return complain(keys.error(), misused);
+  ScriptedClient scripted;
+  if (auto loaded = load_scenarios(scripted, config->models); !loaded)
+    return complain(loaded.error(), misused);
+  if (config->keys.empty() && !options.dev)
+    write_log(LogLevel::warning, "no API keys are configured: every request will be refused");
+  raise_descriptor_limit();
+
+  auto journal = open_journal(*config);
+  if (!journal) return complain(journal.error(), failed);
+  SystemClock clock;
+  Metrics metrics;
+  StoredCatalog catalog(**journal, configs_of(config->models));
+  Transport transport;
+  CurlModelClient models(transport, scripted, clock, std::move(*keys));
+  CurlConnector connector(transport);
+  auto parts = node_options(*config);
+  parts.journal = journal->get();
+  parts.catalog = &catalog;
+  parts.models = &models;
+  parts.connector = &connector;
+  parts.clock = &clock;
+  parts.pack = pack_record;
+  CafNode node(std::move(parts));
+
+  if (!options.agents.empty()) {
+    const auto teams = teams_of(*config, options.dev);
+    if (auto done = register_files(options.agents, teams, catalog, node, clock); !done)
+      return complain(done.error(), misused);
+  }
+  Service service({node, node.feed(), **journal, clock, catalog, metrics},
+                  service_options(*config, options.dev));
+  const auto port = service.start();
+  if (!port) return complain(port.error(), failed);
+  auto address = *parse_listen(config->listen);
+  address.port = *port;
+  if (auto done = announce(*config, address, transport); !done) return complain(done.error(), failed);
+
+  node.recover();
+  if (!signals.wait_or([&] { return node.recovered(); })) say_ready(*config, address);
+  signals.wait();
+  write_log(LogLevel::info, fmt::format("draining, for at most {} ms", config->drain_timeout_ms));
+  service.drain();
+  node.drain(config->drain_timeout_ms);
+  service.stop();
+  return 0;
+}
+
+int journal_dump(const cli::JournalOptions& options) {
+  std::optional<RunId> only;
+  if (!options.run_id.empty()) {
+    const auto run = parse_id<RunKind>(options.run_id);
+    if (!run) return complain(run.error(), misused);
+    only = *run;
+  }
+  const auto done = dump_store(options.data_dir, only, std::cout);
+  return done ? 0 : complain(done.error(), failed);
+}
+
+int journal_verify(const cli::JournalOptions& options) {
+  const auto report = verify_store(options.data_dir);
+  if (!report) return complain(report.error(), failed);
+  if (options.json) {
+    std::string problems;
+    for (const auto& problem : report->problems) {
+      problems += problems.empty() ? "" : ",";
+      append_json_string(problems, problem);
+    }
+    fmt::print(R"({{"ok":{},"runs":{},"events":{},"artifacts":{},"problem_count":{},"problems":[{}]}})"
+               "\n",
+               report->whole(),
+               report->runs,
+               report->events,
+               report->artifacts,
+               report->problem_count,
+               problems);
+  } else {
+    for (const auto& problem : report->problems)
+      fmt::print("{}\n", problem);
+    fmt::print("{} runs, {} events, {} artifacts: {}\n",
+               report->runs,
+               report->events,
+               report->artifacts,
+               report->whole() ? "whole, every hash chain holds"
+                               : fmt::format("{} problems", report->problem_count));
+  }
+  return report->whole() ? 0 : failed;
+}
+
+int journal_salvage(const cli::JournalOptions& options) {
+  const auto report = salvage_store(options.data_dir, options.target);
+  if (!report) return complain(report.error(), failed);
+  for (const auto& lost : report->lost)
+    fmt::print("lost: {}\n", lost);
+  fmt::print("{} runs copied to {}\n", report->runs_copied, options.target);
+  return report->lost.empty() ? 0 : failed;
+}
+
+}  // namespace
+
+}  // namespace ratchet
+
+int main(int argc, char** argv) {
+  return ratchet::cli::run_command_line(argc,
+                                        argv,
+                                        {.serve = ratchet::serve,
+                                         .journal_dump = ratchet::journal_dump,
+                                         .journal_verify = ratchet::journal_verify,
+                                         .journal_salvage = ratchet::journal_salvage});
+}
