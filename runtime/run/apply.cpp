@@ -137,17 +137,19 @@ class Folder {
   void operator()(const CallResolved& resolved) { count_blobs(resolved.result); }
 
   void operator()(const RunPaused& paused) {
-    state_.pause = Pause{paused.reasons, event_.at, paused.expires_at};
+    // An operator's pause may lie over another one: the run has been waiting since the first.
+    const Timestamp since = state_.pause ? state_.pause->since : event_.at;
+    state_.pause = Pause{paused.reasons, since, paused.expires_at};
     const bool for_message =
         std::find(paused.reasons.begin(), paused.reasons.end(), PauseReason::message) != paused.reasons.end();
     if (for_message) state_.phase = Phase::answered;
   }
 
   void operator()(const RunResumed& resumed) {
-    if (state_.pause) state_.paused_us += event_.at.us - state_.pause->since.us;
+    state_.paused_us += resumed.deadline_at.us - state_.deadline_at.us;
     state_.pause.reset();
     state_.deadline_at = resumed.deadline_at;
-    if (state_.phase == Phase::answered) state_.phase = Phase::ready;
+    if (resumed.reason == PauseReason::message) state_.phase = Phase::ready;
   }
 
   void operator()(const RunCancelRequested& cancel) {

@@ -22,17 +22,11 @@ class Decider {
   explicit Decider(Draft& draft) : draft_(draft), state_(draft.state) {}
 
   Result<void> operator()(const input::Recovered&) {
-    if (state_.pause) return {};
     if (state_.cancel) {
       draft_.finish(StopReason::cancelled);
       return {};
     }
-    if (state_.phase == Phase::calling) draft_.model_lost("the server stopped while the model was answering");
-    const std::vector<OpenCall> calls = state_.calls;
-    for (const OpenCall& call : calls) {
-      if (call.stage == CallStage::planned && !call.until && !state_.finished())
-        draft_.call_lost(call, Draft::Loss::restart, "the server stopped while the call was under way");
-    }
+    if (!state_.pause) lose_what_was_under_way();
     return (*this)(input::Due{});
   }
 
@@ -83,7 +77,7 @@ class Decider {
                                 message.idempotency_key,
                                 hash});
     draft_.decision.accepted_seq = state_.last_seq;
-    if (state_.pause && state_.phase == Phase::answered) resume(PauseReason::message);
+    if (is_paused_for(PauseReason::message)) resume(PauseReason::message);
     return {};
   }
 
@@ -136,6 +130,15 @@ class Decider {
   }
 
  private:
+  void lose_what_was_under_way() {
+    if (state_.phase == Phase::calling) draft_.model_lost("the server stopped while the model was answering");
+    const std::vector<OpenCall> calls = state_.calls;
+    for (const OpenCall& call : calls) {
+      if (call.stage == CallStage::planned && !call.until && !state_.finished())
+        draft_.call_lost(call, Draft::Loss::restart, "the server stopped while the call was under way");
+    }
+  }
+
   Result<void> must_be_open() const {
     if (state_.finished()) {
       return fail(ErrorCode::run_finished,

@@ -99,15 +99,16 @@ void Draft::go_on() {
     if (!moving && state.any_call(CallStage::unknown)) pause({PauseReason::unknown_outcome});
     return;
   }
-  const bool due =
-      state.phase == Phase::ready || (state.phase == Phase::retrying && now() >= state.model.retry_at);
-  if (due) request_model();
+  // An operator has resumed a run that had been waiting for a message: it waits on.
+  if (state.phase == Phase::answered && state.messages_pending == 0) return pause({PauseReason::message});
+  const bool too_early = state.phase == Phase::retrying && now() < state.model.retry_at;
+  if (state.phase != Phase::calling && !too_early) request_model();
 }
 
 void Draft::request_model() {
   // The context speaks another provider's form: it is folded anew before the next attempt.
   if (context.provider() != state.model.provider || rules.hold) return;
-  const bool new_step = state.phase == Phase::ready;
+  const bool new_step = state.phase != Phase::retrying;
   const std::uint32_t step = new_step ? state.step + 1 : state.step;
   const RunStarted& run = started();
   if (step > run.budgets.max_steps) return finish(StopReason::step_limit);
