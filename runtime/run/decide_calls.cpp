@@ -82,6 +82,7 @@ void Draft::request_calls(const std::vector<ReplyBlock>& content) {
     loops = loops || LoopRule::judge(batch.back().repeats, repeatable) == LoopRule::Word::stop;
     emit(batch.back());
   }
+  if (state.cancel) return;  // they are settled when the run ends
   // Nothing of a reply runs after the run has ended in it: not beside a call that repeats itself, not past a
   // budget.
   if (loops) return finish(StopReason::repeated_call, "the model made the same call again and again");

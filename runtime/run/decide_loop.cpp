@@ -164,13 +164,15 @@ void Draft::finish(StopReason reason, std::string error) {
   const std::vector<OpenCall> calls = state.calls;
   for (const OpenCall& call : calls) {
     if (call.stage == CallStage::settled) continue;
-    const bool may_have_acted = call.side_effects != SideEffects::none && !call.until;
+    const bool executed = call.stage != CallStage::requested && !call.until;
+    const bool may_have_acted = executed && call.side_effects != SideEffects::none;
     if (may_have_acted && call.stage == CallStage::planned)
       emit(CallUnknown{call.call_id, "the run ended while the call was under way"});
-    settle_text(
-        call.call_id,
-        ToolStatus::cancelled,
-        may_have_acted ? "The run ended. Whether this call had its effect is not known." : "The run ended.");
+    settle_text(call.call_id,
+                ToolStatus::cancelled,
+                may_have_acted ? "The run ended. Whether this call had its effect is not known."
+                : executed     ? "The run ended."
+                               : "The run ended before this call was executed.");
   }
   RunFinished finished;
   finished.stop_reason = reason;

@@ -52,10 +52,9 @@ class Completion {
     ModelCompleted completed = settled();
     const std::vector<ReplyBlock> content = completed.content;
     draft_.emit(std::move(completed));
-    if (draft_.state.cancel) return;
     if (has_calls(content)) {
       draft_.request_calls(content);
-    } else {
+    } else if (!draft_.state.cancel) {
       answered();
     }
   }
