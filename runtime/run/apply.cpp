@@ -76,7 +76,7 @@ class Folder {
     settle(failed.charged, failed.charged_usd);
     ModelAttempt& model = state_.model;
     model.last_error = failed.error;
-    ++model.failures_of_provider;
+    if (failed.kind != FailureClass::lost) ++model.failures_of_provider;
     if (failed.next_provider) {
       model.provider = *failed.next_provider;
       model.failures_of_provider = 0;

@@ -39,10 +39,7 @@ class Decider {
     }
     draft_.end_waits();
     const auto due = next_due_of_deadline();
-    if (due && draft_.now() >= *due) {
-      if (state_.phase == Phase::calling) draft_.model_lost("the run's time was used up");
-      if (!state_.finished()) draft_.finish(StopReason::time_limit);
-    }
+    if (due && draft_.now() >= *due) draft_.finish(StopReason::time_limit);
     return {};
   }
 

@@ -155,12 +155,7 @@ void Draft::pause(std::vector<PauseReason> reasons) {
 }
 
 void Draft::finish(StopReason reason, std::string error) {
-  if (state.phase == Phase::calling) {
-    // The connection is closed; what was sent is charged, what was said so far nobody counts.
-    const Usage charged{state.model.estimated_tokens, 0, 0, 0};
-    const Usd cost = cost_of(charged, started().model.prices);
-    emit(ModelFailed{state.model.number, "the run ended", FailureClass::lost, charged, cost, {}, {}});
-  }
+  if (state.phase == Phase::calling) abandon_model("the run ended");
   const std::vector<OpenCall> calls = state.calls;
   for (const OpenCall& call : calls) {
     if (call.stage == CallStage::settled) continue;

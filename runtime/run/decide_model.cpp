@@ -36,6 +36,14 @@ void number_calls(std::vector<ReplyBlock>& content, std::uint32_t step) {
     if (block.type == ReplyBlockType::call) block.call_id = fmt::format("call_{}_{}", step, ++n);
 }
 
+/// The use of an attempt of which nobody knows how far it got.
+Usage all_reserved(const RunState& state) {
+  Usage usage;
+  usage.output = std::min(state.model.max_tokens, state.reserved.tokens);
+  usage.input = state.reserved.tokens - usage.output;
+  return usage;
+}
+
 bool has_calls(const std::vector<ReplyBlock>& content) {
   return std::any_of(content.begin(), content.end(), [](const ReplyBlock& block) {
     return block.type == ReplyBlockType::call;
@@ -111,18 +119,17 @@ void fail_attempt(Draft& draft, const ModelFailure& failure, Usage charged, Usd 
   failed.kind = failure.kind;
   failed.charged = charged;
   failed.charged_usd = charged_usd;
+  // A lost attempt is nobody's failure: only the budgets bound how often a run is interrupted.
+  const bool lost = failure.kind == FailureClass::lost;
   const std::uint32_t failures = state.model.failures_of_provider + 1;
-  const bool again = (failure.kind == FailureClass::transient || failure.kind == FailureClass::overloaded ||
-                      failure.kind == FailureClass::lost) &&
-                     failures < limits::attempts_per_provider_max;
+  const bool passing = failure.kind == FailureClass::transient || failure.kind == FailureClass::overloaded;
+  const bool again = lost || (passing && failures < limits::attempts_per_provider_max);
   const bool hopeless = failure.kind == FailureClass::overflow || failure.kind == FailureClass::rejected;
   const bool next = !hopeless && !again && state.model.provider + 1 < draft.started().model.providers.size();
   if (again) {
-    const std::int64_t delay =
-        failure.kind == FailureClass::lost
-            ? 0
-            : retry_delay_ms(failures - 1, failure.retry_after_ms, draft.stamp.entropy);
-    failed.retry_at = draft.now().plus_ms(delay);
+    const std::int64_t delay_ms =
+        lost ? 0 : retry_delay_ms(failures - 1, failure.retry_after_ms, draft.stamp.entropy);
+    failed.retry_at = draft.now().plus_ms(delay_ms);
   } else if (next) {
     failed.next_provider = state.model.provider + 1;
   }
@@ -148,21 +155,27 @@ void Draft::model_ended(const input::ModelEnded& ended) {
   }
   const ModelFailure& failure = std::get<ModelFailure>(ended.outcome.value);
   Usage charged = failure.usage;
-  // Output was produced and nobody says how much: the input counts as sent, the output as what may have come.
-  if (failure.produced && charged.total() == 0) charged.input = state.model.estimated_tokens;
+  // Output was produced and nobody says how much: it may have been all that was asked for.
+  if (failure.produced && charged.total() == 0)
+    return fail_attempt(*this, failure, all_reserved(state), state.reserved.usd);
   fail_attempt(*this, failure, charged, cost_of(charged, started().model.prices));
 }
 
 void Draft::model_lost(std::string why) {
-  // Charged as reserved: nobody knows how far the provider got.
-  const Amount reserved = state.reserved;
-  Usage charged;
-  charged.output = std::min(state.model.max_tokens, reserved.tokens);
-  charged.input = reserved.tokens - charged.output;
   ModelFailure failure;
   failure.kind = FailureClass::lost;
   failure.text = std::move(why);
-  fail_attempt(*this, failure, charged, reserved.usd);
+  fail_attempt(*this, failure, all_reserved(state), state.reserved.usd);
+}
+
+void Draft::abandon_model(std::string why) {
+  ModelFailed failed;
+  failed.attempt = state.model.number;
+  failed.error = std::move(why);
+  failed.kind = FailureClass::lost;
+  failed.charged = all_reserved(state);
+  failed.charged_usd = state.reserved.usd;
+  emit(std::move(failed));
 }
 
 }  // namespace ratchet

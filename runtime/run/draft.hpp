@@ -41,7 +41,10 @@ class Draft {
 
   // --- models (decide_model.cpp)
   void model_ended(const input::ModelEnded& ended);
+  /// Nobody knows how far the provider got: the attempt is charged as reserved, and repeated.
   void model_lost(std::string why);
+  /// The same, at the end of the run.
+  void abandon_model(std::string why);
 
   // --- calls (decide_calls.cpp)
   void request_calls(const std::vector<ReplyBlock>& content);
