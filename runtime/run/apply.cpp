@@ -102,6 +102,11 @@ class Folder {
     OpenCall* call = state_.find_call(planned.call_id);
     if (!call) return;
     if (planned.attempt == 1) call->first_planned_at = event_.at;
+    // A call that follows a call follows one that got no answer. What follows a status check, or a person's
+    // word, follows the news that it did not happen.
+    call->in_doubt = call->stage == CallStage::planned && call->execution == Execution::call &&
+                     planned.execution == Execution::call;
+    call->starts_at = planned.not_before.value_or(event_.at);
     call->stage = CallStage::planned;
     call->execution = planned.execution;
     call->attempt = planned.attempt;

@@ -105,19 +105,24 @@ void Draft::request_calls(const std::vector<ReplyBlock>& content) {
   }
 }
 
-void Draft::plan(const OpenCall& call, std::uint32_t attempt, Execution execution, std::int64_t delay_ms) {
+void Draft::plan(const OpenCall& call, std::uint32_t attempt, Execution execution, Timestamp not_before) {
   ToolPlanned planned;
   planned.call_id = call.call_id;
   planned.args_hash = call.args_hash;
   planned.idempotency_key = idempotency_key(state, call.call_id);
   planned.attempt = attempt;
   planned.execution = execution;
-  if (delay_ms > 0) planned.not_before = now().plus_ms(delay_ms);
+  if (not_before > now()) planned.not_before = not_before;
   emit(std::move(planned));
 }
 
 void Draft::call_ended(const input::CallEnded& ended) {
   const OpenCall call = *state.find_call(ended.call_id);
+  // That this attempt failed says nothing about an earlier one that got no answer. Told as an error, it would
+  // invite the model to act again, under another key.
+  const bool failed = ended.end.kind == CallEnd::Kind::ended && ended.end.status != ToolStatus::ok;
+  if (failed && call.in_doubt && call.side_effects != SideEffects::none)
+    return call_lost(call, Loss::no_answer, ended.end.text);
   switch (ended.end.kind) {
     case CallEnd::Kind::ended:
       return settle(call.call_id, ended.end.status, text_content(ended.end.text), ended.end.latency_ms);
@@ -133,13 +138,21 @@ void Draft::call_lost(const OpenCall& call, Loss loss, std::string why) {
   RATCHET_ENSURE(tool, "a planned call has a manifest in its version");
   const bool live = loss == Loss::no_answer;
   const std::int64_t delay_ms = live ? call_retry_first_ms << std::min(call.attempt - 1, 6u) : 0;
-  if (call.side_effects == SideEffects::none) return plan(call, call.attempt + 1, Execution::call, delay_ms);
+  const Timestamp soon = now().plus_ms(delay_ms);
+  if (call.side_effects == SideEffects::none) return plan(call, call.attempt + 1, Execution::call, soon);
   const bool may_try = !live || call.attempt < limits::call_attempts_max;
-  const bool key_is_known = ms_between(call.first_planned_at, now()) < tool->idempotency_ttl_seconds * 1'000;
-  if (may_try && tool->idempotency == Idempotency::key && key_is_known)
-    return plan(call, call.attempt + 1, Execution::call, delay_ms);
-  if (may_try && tool->idempotency == Idempotency::status_check)
-    return plan(call, call.attempt + 1, Execution::status_check, delay_ms);
+  if (may_try && tool->idempotency == Idempotency::key) {
+    // What is sent now may arrive as late as its timeout allows, and must still find its key remembered.
+    const Timestamp arrives_by = soon.plus_ms(tool->timeout_ms);
+    if (arrives_by < call.first_planned_at.plus_ms(tool->idempotency_ttl_seconds * 1'000))
+      return plan(call, call.attempt + 1, Execution::call, soon);
+  }
+  if (may_try && tool->idempotency == Idempotency::status_check) {
+    // Asked too early, the other side truthfully knows nothing of a request that is still on its way.
+    const bool was_check = call.execution == Execution::status_check;
+    const Timestamp quiet_at = was_check ? call.starts_at : call.starts_at.plus_ms(tool->timeout_ms);
+    return plan(call, call.attempt + 1, Execution::status_check, std::max(soon, quiet_at));
+  }
   emit(CallUnknown{call.call_id, std::move(why)});
 }
 

@@ -54,7 +54,7 @@ class Draft {
   enum class Loss { no_answer, restart };
   /// What may be done with a call that may have happened (the recovery table of the design).
   void call_lost(const OpenCall& call, Loss loss, std::string why);
-  void plan(const OpenCall& call, std::uint32_t attempt, Execution execution, std::int64_t delay_ms = 0);
+  void plan(const OpenCall& call, std::uint32_t attempt, Execution execution, Timestamp not_before = {});
   void settle(const std::string& call_id, ToolStatus status, Content content, std::int64_t latency_ms = 0);
   void settle_text(const std::string& call_id, ToolStatus status, std::string text);
   void end_waits();

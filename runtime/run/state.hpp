@@ -36,7 +36,9 @@ struct OpenCall {
   CallStage stage = CallStage::requested;
   Execution execution = Execution::call;
   std::uint32_t attempt = 1;
+  bool in_doubt = false;                ///< an earlier attempt may have had the effect
   Timestamp first_planned_at;           ///< the first time this call was announced: its key is as old as this
+  Timestamp starts_at;                  ///< this attempt, at the earliest
   std::optional<Timestamp> until;       ///< the built-in `wait`
   std::optional<Timestamp> not_before;  ///< a repeated attempt
 };
