@@ -63,7 +63,7 @@ inline constexpr std::size_t schema_message_bytes_max = 600;
 inline constexpr std::size_t search_line_bytes_max = 64u << 10;  // longer: searched in pieces that overlap
 inline constexpr std::size_t loop_head_bytes_max = 300;  // of a result, in the note on a repeated call
 inline constexpr std::size_t loop_tools_max = 192;  // more names: the one called longest ago is forgotten
-inline constexpr std::size_t artifact_answer_bytes_min = 512;  // what a caller must leave for an answer
+inline constexpr std::size_t artifact_answer_bytes_min = 1'024;  // of the artifact tools, whatever the cap
 
 // --- model calls
 // ----------------------------------------------------------------------------------------------
@@ -74,6 +74,7 @@ inline constexpr std::size_t reply_blocks_max = 1'024;         // more: the atte
 inline constexpr std::size_t error_text_bytes_max = 512;       // of a provider's or a tool's error: cut
 inline constexpr std::uint32_t attempts_per_provider_max = 3;  // then the next provider, then model_error
 inline constexpr std::int64_t useful_reply_tokens_min = 64;    // less left: the run stops on its limit
+inline constexpr std::int64_t usage_tokens_max = 1'000'000'000;  // reported of one reply: more counts as this
 inline constexpr std::int64_t connect_timeout_ms = 5'000;
 inline constexpr std::int64_t idle_timeout_ms = 90'000;  // between two bytes of a reply
 

@@ -36,6 +36,18 @@ void number_calls(std::vector<ReplyBlock>& content, std::uint32_t step) {
     if (block.type == ReplyBlockType::call) block.call_id = fmt::format("call_{}_{}", step, ++n);
 }
 
+/// What a provider reports goes into sums that decide about money: nothing below zero, nothing that
+/// overflows.
+Usage believable(Usage usage) {
+  for (std::int64_t* tokens : {&usage.input, &usage.cached_input, &usage.cache_write, &usage.output})
+    *tokens = std::clamp<std::int64_t>(*tokens, 0, limits::usage_tokens_max);
+  return usage;
+}
+
+bool is_cut_off(ModelStop stop) {
+  return stop == ModelStop::max_tokens || stop == ModelStop::refusal || stop == ModelStop::context_overflow;
+}
+
 /// The use of an attempt of which nobody knows how far it got.
 Usage all_reserved(const RunState& state) {
   Usage usage;
@@ -73,8 +85,11 @@ class Completion {
     completed.attempt = draft_.state.model.number;
     completed.stop_reason = reply_.stop;
     completed.content = reply_.content;
+    // The last call of a reply that was cut off may be half a call, so none of them counts.
+    if (is_cut_off(reply_.stop))
+      std::erase_if(completed.content, [](const ReplyBlock& b) { return b.type == ReplyBlockType::call; });
     number_calls(completed.content, draft_.state.step);
-    completed.usage = reply_.usage;
+    completed.usage = believable(reply_.usage);
     if (!reply_.usage_reported) {
       completed.usage_estimated = true;
       completed.usage.input = draft_.state.model.estimated_tokens;
@@ -154,7 +169,7 @@ void Draft::model_ended(const input::ModelEnded& ended) {
     return;
   }
   const ModelFailure& failure = std::get<ModelFailure>(ended.outcome.value);
-  Usage charged = failure.usage;
+  const Usage charged = believable(failure.usage);
   // Output was produced and nobody says how much: it may have been all that was asked for.
   if (failure.produced && charged.total() == 0)
     return fail_attempt(*this, failure, all_reserved(state), state.reserved.usd);
