@@ -1,5 +1,6 @@
 #include "runtime/event/codec.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -82,7 +83,8 @@ Result<Record> decode_record(std::string_view bytes) {
   fields::Input input{bytes.substr(49)};
   const std::uint64_t count = input.varint();
   if (count > bytes.size()) return refuse("it claims more events than it has bytes", 49);
-  record.events.reserve(count);
+  // An event is many times larger than its bytes: room is made as they turn out to be events.
+  record.events.reserve(std::min<std::uint64_t>(count, 64));
   for (std::uint64_t i = 0; i < count; ++i) {
     if (const char* error = read_event(input, record.events.emplace_back()))
       return refuse(error, bytes.size() - input.rest.size());
