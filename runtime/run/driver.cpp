@@ -54,9 +54,22 @@ Result<std::unique_ptr<RunDriver>> RunDriver::load(DriverParts parts,
   }
   if (driver->state_.last_seq != row.last_seq || row.last_seq == 0)
     return fail(ErrorCode::corrupt, "the run's row and its events differ");
+  if (auto served = driver->can_be_served(); !served) return tl::unexpected(served.error());
   driver->head_ = row.head;
   driver->rebuild_context(records);
   return driver;
+}
+
+Result<void> RunDriver::can_be_served() const {
+  if (state_.model.provider >= state_.started->model.providers.size())
+    return fail(ErrorCode::corrupt, "the run's events name a provider that it does not have");
+  for (const OpenCall& call : state_.calls) {
+    const bool open = call.stage == CallStage::planned || call.stage == CallStage::unknown;
+    if (open && !tools_->find(call.tool))
+      return fail(ErrorCode::corrupt,
+                  "the run has a call under way of a tool that its version lacks: " + call.tool);
+  }
+  return {};
 }
 
 void RunDriver::rebuild_context(const std::vector<Record>& records) {

@@ -156,6 +156,7 @@ class RunDriver {
 
   RunDriver(DriverParts parts, std::shared_ptr<const ToolBook> tools, const RunRow& row, bool after_failure);
 
+  Result<void> can_be_served() const;
   void rebuild_context(const std::vector<Record>& records);
   void committed();
   void refused(const Error& error, Timestamp now);
