@@ -84,6 +84,7 @@ inline constexpr std::uint32_t resumes_without_progress_max = 3;    // then the 
 inline constexpr std::int64_t pause_expires_ms = 7ll * 86'400'000;  // then the run ends, `pause_expired`
 inline constexpr std::size_t messages_pending_max = 1'000;          // more: 429
 inline constexpr std::size_t messages_keyed_max = 10'000;  // with a key, over the whole run; more: 429
+inline constexpr std::size_t resolutions_kept = 100;       // older: a repeated word finds no such call
 inline constexpr std::size_t reported_calls_max = 200;     // a report lists the last ones and counts the rest
 inline constexpr std::uint32_t call_attempts_max =
     3;  // of a call whose outcome is unknown; then a person decides

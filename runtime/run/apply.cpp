@@ -139,7 +139,12 @@ class Folder {
     if (OpenCall* call = state_.find_call(unknown.call_id)) call->stage = CallStage::unknown;
   }
 
-  void operator()(const CallResolved& resolved) { count_blobs(resolved.result); }
+  void operator()(const CallResolved& resolved) {
+    count_blobs(resolved.result);
+    auto& said = state_.resolutions;
+    said.push_back({resolved.call_id, resolved.outcome, event_.seq});
+    if (said.size() > limits::resolutions_kept) said.erase(said.begin());
+  }
 
   void operator()(const RunPaused& paused) {
     // An operator's pause may lie over another one: the run has been waiting since the first.

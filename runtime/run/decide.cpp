@@ -95,13 +95,9 @@ class Decider {
   }
 
   Result<void> operator()(const input::Resolve& resolve) {
-    if (auto open = must_be_open(); !open) return open;
     const OpenCall* found = state_.find_call(resolve.call_id);
-    if (!found)
-      return fail(ErrorCode::unknown_call, fmt::format("the run has no open call {}", resolve.call_id));
-    if (found->stage != CallStage::unknown)
-      return fail(ErrorCode::not_paused,
-                  fmt::format("what became of call {} is not in doubt", resolve.call_id));
+    if (!found || found->stage != CallStage::unknown) return resolve_again(resolve, found != nullptr);
+    if (auto open = must_be_open(); !open) return open;
     const OpenCall call = *found;
     const Content result = draft_.stored(resolve.result, shown_bytes(draft_.started()));
     draft_.emit(CallResolved{resolve.call_id, resolve.outcome, resolve.by, result});
@@ -143,6 +139,25 @@ class Decider {
     }
     if (state_.cancel) return fail(ErrorCode::run_finished, "the run is being cancelled");
     return {};
+  }
+
+  /// The call is not in doubt, or not any more: whoever says the same once more has been heard.
+  Result<void> resolve_again(const input::Resolve& resolve, bool is_open) {
+    const auto& said = state_.resolutions;
+    const auto earlier = std::find_if(
+        said.rbegin(), said.rend(), [&](const Resolution& each) { return each.call_id == resolve.call_id; });
+    if (earlier != said.rend()) {
+      if (earlier->outcome != resolve.outcome)
+        return fail(ErrorCode::already_resolved,
+                    fmt::format("call {} was resolved as {}", resolve.call_id, name(earlier->outcome)));
+      draft_.decision.accepted_seq = earlier->seq;
+      return {};
+    }
+    if (auto open = must_be_open(); !open) return open;
+    if (is_open)
+      return fail(ErrorCode::not_paused,
+                  fmt::format("what became of call {} is not in doubt", resolve.call_id));
+    return fail(ErrorCode::unknown_call, fmt::format("the run has no open call {}", resolve.call_id));
   }
 
   bool is_paused_for(PauseReason reason) const {

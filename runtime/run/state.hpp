@@ -65,6 +65,13 @@ struct ReceivedMessage {
   std::uint64_t seq = 0;
 };
 
+/// A person's word on a call, kept to know it again when it is said twice.
+struct Resolution {
+  std::string call_id;
+  CallOutcome outcome = CallOutcome::happened;
+  std::uint64_t seq = 0;
+};
+
 struct RunState {
   RunId run_id;
   std::shared_ptr<const RunStarted> started;  ///< without its input, which is in the context
@@ -88,6 +95,7 @@ struct RunState {
 
   std::uint32_t messages_pending = 0;  ///< received, not yet in the context
   std::vector<ReceivedMessage> keyed_messages;
+  std::vector<Resolution> resolutions;  ///< the last `limits::resolutions_kept`
   std::optional<Pause> pause;
   std::optional<RunCancelRequested> cancel;
   std::uint64_t cancel_seq = 0;
