@@ -144,6 +144,7 @@ void RunDriver::committed() {
 void RunDriver::refused(const Error& error, Timestamp now) {
   RATCHET_ENSURE(pending_, "a refusal is told of once, and only while a commit is awaited");
   signal::Given given = std::move(pending_->given);
+  reserve_is_full_ = pending_->decision.after.cancel.has_value();
   pending_.reset();
   if (error.code != ErrorCode::store_unavailable) {
     over_ = true;
@@ -165,17 +166,7 @@ void RunDriver::refused(const Error& error, Timestamp now) {
 
 void RunDriver::pump(Stamp stamp) {
   while (!over_ && !pending_ && !reloading_) {
-    if (hold_until_ && stamp.at < *hold_until_) {
-      // Nothing can be written: commands are told so at once, everything else waits for room.
-      std::erase_if(inbox_, [&](const signal::Given& given) {
-        if (!given.token || std::holds_alternative<input::Cancel>(given.input)) return false;
-        actions_.push_back(
-            action::Answer{given.token, fail(ErrorCode::store_unavailable, "the journal has no room")});
-        return true;
-      });
-      return;
-    }
-    hold_until_.reset();
+    if (wait_for_room(stamp.at)) return;
     if (inbox_.empty()) {
       reconcile(stamp);
       if (inbox_.empty()) return;
@@ -184,6 +175,30 @@ void RunDriver::pump(Stamp stamp) {
     inbox_.pop_front();
     propose(std::move(given), stamp);
   }
+}
+
+/// While the store has no room, commands are told so at once and everything else waits. Only a cancel goes
+/// on, before anything else that waits, because there is a reserve for it.
+bool RunDriver::wait_for_room(Timestamp now) {
+  if (hold_until_ && now >= *hold_until_) hold_until_.reset();
+  if (!hold_until_) return false;
+  if (!reserve_is_full_) {
+    if (state_.cancel) return false;
+    const auto cancel = std::find_if(inbox_.begin(), inbox_.end(), [](const signal::Given& given) {
+      return std::holds_alternative<input::Cancel>(given.input);
+    });
+    if (cancel != inbox_.end()) {
+      std::rotate(inbox_.begin(), cancel, cancel + 1);
+      return false;
+    }
+  }
+  std::erase_if(inbox_, [&](const signal::Given& given) {
+    if (!given.token) return false;
+    actions_.push_back(
+        action::Answer{given.token, fail(ErrorCode::store_unavailable, "the journal has no room")});
+    return true;
+  });
+  return true;
 }
 
 void RunDriver::propose(signal::Given given, Stamp& stamp) {

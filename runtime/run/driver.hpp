@@ -162,6 +162,7 @@ class RunDriver {
   void refused(const Error& error, Timestamp now);
   void forget(const Effect& effect);
   void pump(Stamp stamp);
+  bool wait_for_room(Timestamp now);
   void propose(signal::Given given, Stamp& stamp);
   void append(Decided decision, signal::Given given, Stamp& stamp);
   void reconcile(Stamp& stamp);
@@ -181,6 +182,7 @@ class RunDriver {
   std::vector<Effect> started_, stopping_;
   std::optional<Timestamp> wake_at_;
   std::optional<Timestamp> hold_until_;  ///< the store had no room: nothing is proposed before
+  bool reserve_is_full_ = false;         ///< not even for a cancel
   bool reloading_ = false;
   bool holding_ = false;
   bool over_ = false;
