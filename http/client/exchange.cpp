@@ -68,7 +68,8 @@ std::size_t on_header(char* data, std::size_t, std::size_t size, void* user) {
 void settle(Exchange& exchange) {
   exchange.tell({HttpEnd::Kind::complete, true});
   exchange.total_deadline = Deadlines::Time::max();
-  exchange.set_deadline(exchange.context.now + std::chrono::milliseconds(exchange.context.options.drain_ms));
+  exchange.set_deadline(exchange.context.loop.now() +
+                        std::chrono::milliseconds(exchange.context.options.drain_ms));
   exchange.reply_bytes = 0;
 }
 
@@ -81,7 +82,7 @@ std::size_t on_body(char* data, std::size_t, std::size_t size, void* user) {
     return stop(exchange,
                 HttpEnd::Kind::too_large,
                 fmt::format("the reply is longer than {} bytes", exchange.request.reply_bytes_max));
-  exchange.set_deadline(exchange.context.now +
+  exchange.set_deadline(exchange.context.loop.now() +
                         std::chrono::milliseconds(exchange.context.options.idle_timeout_ms));
   if (!exchange.delivering) {
     exchange.delivering = true;
@@ -246,7 +247,7 @@ bool Exchange::prepare(Easy handle) {
   set_method(easy.get(), request);
   set_connection(easy.get(), request);
   const auto after = [this](std::int64_t ms) {
-    return ms > 0 ? context.now + std::chrono::milliseconds(ms) : Deadlines::Time::max();
+    return ms > 0 ? context.loop.now() + std::chrono::milliseconds(ms) : Deadlines::Time::max();
   };
   total_deadline = after(request.total_timeout_ms);
   set_deadline(after(request.first_byte_timeout_ms));

@@ -11,6 +11,7 @@
 
 #include "http/client/body_reader.hpp"
 #include "http/client/callback_gate.hpp"
+#include "http/client/curl_loop.hpp"
 #include "http/client/deadlines.hpp"
 #include "http/client/dial_filter.hpp"
 #include "http/client/transport.hpp"
@@ -21,10 +22,13 @@ struct Exchange;
 
 /// What all exchanges of a transport share.
 struct ExchangeContext {
-  TransportOptions options;
+  explicit ExchangeContext(TransportOptions options_)
+      : options(std::move(options_)), loop(options.idle_connections_max) {}
+
+  const TransportOptions options;
+  CurlLoop loop;
   DialFilter dial_filter;
   Deadlines deadlines;
-  Deadlines::Time now;               ///< read once a round of the loop
   std::vector<Exchange*> delivered;  ///< got bytes in this round: `on_pause` is due
 };
 

@@ -1,6 +1,5 @@
 #include "http/client/transport.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <mutex>
 #include <pthread.h>
@@ -9,7 +8,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include <curl/curl.h>
 #include <fmt/format.h>
 
 #include "http/client/exchange.hpp"
@@ -19,22 +17,6 @@ namespace ratchet {
 namespace {
 
 constexpr std::size_t spare_handles_max = 64;  // more are freed: a handle keeps some kilobytes
-constexpr int poll_ms_max = 60'000;
-
-struct MultiDeleter {
-  void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
-};
-
-using Multi = std::unique_ptr<CURLM, MultiDeleter>;
-
-Multi make_multi(const TransportOptions& options) {
-  static const CURLcode global = curl_global_init(CURL_GLOBAL_DEFAULT);
-  RATCHET_ENSURE(global == CURLE_OK, "libcurl does not initialise");
-  Multi multi(curl_multi_init());
-  RATCHET_ENSURE(multi != nullptr, "libcurl gives no multi handle");
-  curl_multi_setopt(multi.get(), CURLMOPT_MAXCONNECTS, static_cast<long>(options.idle_connections_max));
-  return multi;
-}
 
 }  // namespace
 
@@ -42,8 +24,7 @@ Multi make_multi(const TransportOptions& options) {
 struct Transport::Impl {
   using Shared = std::shared_ptr<Exchange>;
 
-  explicit Impl(TransportOptions options) : multi(make_multi(options)) {
-    context.options = std::move(options);
+  explicit Impl(TransportOptions options) : context(std::move(options)) {
     thread = std::thread([this] { run(); });
   }
 
@@ -51,7 +32,7 @@ struct Transport::Impl {
     {
       const std::lock_guard lock(mutex);
       stopping = true;
-      curl_multi_wakeup(multi.get());
+      context.loop.ring();
     }
     thread.join();
   }
@@ -78,7 +59,7 @@ struct Transport::Impl {
   void post(std::vector<Shared>& inbox, Shared exchange) {
     const bool was_empty = started.empty() && cancelled.empty();
     inbox.push_back(std::move(exchange));
-    if (was_empty) curl_multi_wakeup(multi.get());
+    if (was_empty) context.loop.ring();
   }
 
   void run() {
@@ -86,13 +67,10 @@ struct Transport::Impl {
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, nullptr);  // SIGPIPE from a TLS connection, above all
     while (take_inbox()) {
-      int running = 0;
-      context.now = std::chrono::steady_clock::now();
-      curl_multi_perform(multi.get(), &running);
+      context.loop.turn(context.deadlines.next());
       tell_pauses();
       collect_finished();
       expire();
-      curl_multi_poll(multi.get(), nullptr, 0, poll_ms(), nullptr);
     }
     shut_down();
   }
@@ -105,7 +83,6 @@ struct Transport::Impl {
       taken_started.swap(started);
       taken_cancelled.swap(cancelled);
     }
-    context.now = std::chrono::steady_clock::now();
     for (const Shared& exchange : taken_started)
       begin(*exchange);
     for (const Shared& exchange : taken_cancelled)
@@ -120,10 +97,7 @@ struct Transport::Impl {
       finish(exchange, *exchange.verdict);
       return;
     }
-    const CURLMcode code = curl_multi_add_handle(multi.get(), exchange.easy.get());
-    if (code != CURLM_OK)
-      finish(exchange,
-             {HttpEnd::Kind::refused, false, fmt::format("libcurl: {}", curl_multi_strerror(code))});
+    context.loop.add(exchange.easy.get());
   }
 
   void tell_pauses() {
@@ -135,20 +109,19 @@ struct Transport::Impl {
   }
 
   void collect_finished() {
-    int left = 0;
-    while (const CURLMsg* message = curl_multi_info_read(multi.get(), &left)) {
-      if (message->msg != CURLMSG_DONE) continue;
+    while (true) {
+      const auto [easy, result] = context.loop.finished();
+      if (easy == nullptr) return;
       char* user = nullptr;
-      curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &user);
+      curl_easy_getinfo(easy, CURLINFO_PRIVATE, &user);
       Exchange& exchange = *static_cast<Exchange*>(static_cast<void*>(user));
-      const CURLcode result = message->data.result;  // the message dies with the handle's removal
       finish(exchange, exchange.end(result));
     }
   }
 
   void expire() {
     context.deadlines.expire(
-        context.now,
+        context.loop.now(),
         [this](Ticket ticket) -> Deadlines::Slot& { return find(ticket).deadline; },
         [this](Ticket ticket) { time_out(find(ticket)); });
   }
@@ -183,7 +156,7 @@ struct Transport::Impl {
     }
     context.deadlines.remove(exchange.ticket, exchange.deadline);
     if (exchange.easy != nullptr) {
-      curl_multi_remove_handle(multi.get(), exchange.easy.get());
+      context.loop.remove(exchange.easy.get());
       Easy handle = exchange.release();
       if (spare.size() < spare_handles_max) spare.push_back(std::move(handle));
     }
@@ -197,27 +170,19 @@ struct Transport::Impl {
     return handle;
   }
 
-  int poll_ms() const {
-    const auto next = context.deadlines.next();
-    if (!next) return poll_ms_max;
-    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(*next - std::chrono::steady_clock::now());
-    return static_cast<int>(std::clamp<std::int64_t>(wait.count(), 0, poll_ms_max));
-  }
-
   /// Handles and connections are closed here, on the thread with SIGPIPE blocked.
   void shut_down() {
     const std::lock_guard lock(mutex);
     for (auto& [ticket, exchange] : calls) {
       exchange->gate.shut();
-      if (exchange->easy != nullptr) curl_multi_remove_handle(multi.get(), exchange->easy.get());
+      if (exchange->easy != nullptr) context.loop.remove(exchange->easy.get());
       exchange->easy = nullptr;
     }
     spare.clear();
-    multi = nullptr;
+    context.loop.close();
   }
 
   ExchangeContext context;
-  Multi multi;
   std::vector<Easy> spare;
   std::vector<Shared> taken_started, taken_cancelled;
 
