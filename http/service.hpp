@@ -4,7 +4,8 @@
 //
 //   StoredCatalog catalog(journal, models);        // http/catalog.hpp, the node's AgentCatalog too
 //   …node…
-//   Service service({node, feed, journal, clock, catalog}, options);
+//   Metrics metrics;                               // http/metrics.hpp, the node's CommitObserver too
+//   Service service({node, feed, journal, clock, catalog, metrics}, options);
 //   const auto port = service.start();             // from here on requests are answered
 //   service.drain();                               // at SIGTERM, before Node::drain
 //   service.stop();                                // after it
@@ -21,6 +22,7 @@
 
 namespace ratchet {
 
+class Metrics;
 class StoredCatalog;
 
 /// All are borrowed and outlive the service.
@@ -30,6 +32,7 @@ struct ServiceParts {
   Journal& journal;  ///< read, and asked for its health
   Clock& clock;
   StoredCatalog& catalog;
+  Metrics& metrics;  ///< also the node's observer, which makes it count runs, models and tools
 };
 
 struct ServiceOptions {
@@ -38,7 +41,6 @@ struct ServiceOptions {
   bool dev_user_tokens = false;           ///< takes `dev:<user>[:<scope>,…]`; in `dev` they are always taken
   std::vector<ClientKey> keys;
   std::int64_t request_bytes_max = limits::request_bytes_max;
-  std::string version;  ///< of this build, for `/metrics` and the OpenAPI document
 };
 
 class Service {
@@ -51,8 +53,8 @@ class Service {
   /// Binds, listens, and returns the port. Errors: invalid_request, for an address that is none, cannot be
   /// bound, or is not loopback while `dev` is set or there are no keys.
   Result<std::uint16_t> start();
-  /// No new connections and no new runs (503 draining); event streams end with a `retry:` line, requests
-  /// under way are answered. Reads go on being answered on open connections. Returns at once.
+  /// No new connections and no new runs (503 draining); idle connections are closed, event streams end with a
+  /// `retry:` line, requests under way are answered. Returns at once.
   void drain();
   /// Closes what is left and joins the threads. Nothing of `parts` is touched afterwards.
   void stop();

@@ -2,30 +2,19 @@
 
 #include <algorithm>
 
+#include "http/server/ascii.hpp"
+
 namespace ratchet {
-
-namespace {
-
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
-}
-
-bool same_name(std::string_view a, std::string_view b) {
-  return std::equal(
-      a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
-}
-
-}  // namespace
 
 std::optional<std::string_view> Request::header(std::string_view name) const {
   for (const auto& [key, value] : headers)
-    if (same_name(key, name)) return value;
+    if (same_ignoring_case(key, name)) return value;
   return std::nullopt;
 }
 
 std::size_t Request::count(std::string_view name) const {
-  return static_cast<std::size_t>(
-      std::count_if(headers.begin(), headers.end(), [&](const auto& h) { return same_name(h.first, name); }));
+  return static_cast<std::size_t>(std::count_if(
+      headers.begin(), headers.end(), [&](const auto& h) { return same_ignoring_case(h.first, name); }));
 }
 
 void Pieces::add(std::string bytes) {

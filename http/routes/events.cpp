@@ -1,0 +1,126 @@
+// A run's events: as a stream of server-sent events, or as pages of JSON.
+
+#include <fmt/format.h>
+
+#include "http/json_object.hpp"
+#include "http/routes/parameters.hpp"
+#include "http/routes/reads.hpp"
+#include "http/routes/route.hpp"
+#include "http/server/event_stream.hpp"
+#include "runtime/event/json.hpp"
+#include "runtime/limits.hpp"
+
+namespace ratchet {
+
+namespace {
+
+/// All types that a run can have, those of later versions too: a filter for them is no mistake.
+const std::set<std::string_view> event_types = {
+    "run.started",      "message.received", "model.requested",   "model.completed",   "model.failed",
+    "tool.requested",   "tool.planned",     "tool.result",       "approval.required", "approval.reminded",
+    "approval.decided", "subagent.started", "subagent.finished", "context.compacted", "budget.warning",
+    "call.unknown",     "call.resolved",    "run.paused",        "run.resumed",       "run.cancel_requested",
+    "run.finished",     "model.delta"};
+
+enum class Form { stream, json, neither };
+
+/// The first of the accepted types that is offered decides; a client that takes anything gets the stream if
+/// it names it, JSON otherwise.
+Form wanted_form(const Request& request) {
+  const auto accept = request.header("Accept").value_or("*/*");
+  if (accept.find("text/event-stream") != std::string_view::npos) return Form::stream;
+  for (const char* json : {"application/json", "application/*", "*/*"})
+    if (accept.find(json) != std::string_view::npos) return Form::json;
+  return Form::neither;
+}
+
+/// Where to begin: after the larger of the parameter and `Last-Event-ID`, which a browser sends when it
+/// connects again to the URL it began with.
+Result<std::uint64_t> read_after(const Call& call) {
+  const auto parameter = integer_parameter(call.target.query, "after", 0, INT64_MAX);
+  if (!parameter) return tl::unexpected(parameter.error());
+  auto after = parameter->value_or(0);
+  if (const auto header = call.request.header("Last-Event-ID"); header && !header->empty()) {
+    Query query;
+    query.add("Last-Event-ID", std::string(*header));
+    const auto last = integer_parameter(query, "Last-Event-ID", 0, INT64_MAX);
+    if (!last) return tl::unexpected(last.error());
+    after = std::max(after, last->value_or(0));
+  }
+  return static_cast<std::uint64_t>(after);
+}
+
+Result<EventSelection> read_selection(const Call& call, const RunId& run) {
+  const auto& query = call.target.query;
+  const auto after = read_after(call);
+  if (!after) return tl::unexpected(after.error());
+  auto types = words_parameter(query, "types", event_types);
+  if (!types) return tl::unexpected(types.error());
+  const auto children = query.get("children").value_or("false");
+  if (children != "true" && children != "false")
+    return fail(ErrorCode::invalid_request, "children: expected true or false");
+  return EventSelection{run, *after, std::move(*types)};
+}
+
+Result<Response> stream(Api& api, const RunRow& row, EventSelection selection) {
+  if (row.status == RunStatus::finished && selection.after >= row.last_seq) {
+    Response nothing_new;
+    nothing_new.status = 204;
+    return nothing_new;
+  }
+  if (api.server.counts().streams_open >= limits::streams_max)
+    return fail(ErrorCode::too_many_requests, fmt::format("{} streams are open", limits::streams_max));
+  Response response;
+  response.headers = {{"Content-Type", "text/event-stream"}, {"X-Accel-Buffering", "no"}};
+  response.stream = make_event_stream(api.events, std::move(selection));
+  return response;
+}
+
+Result<Response> page(Api& api, const Call& call, const EventSelection& selection) {
+  const auto limit = integer_parameter(call.target.query, "limit", 1, limits::events_page_max);
+  if (!limit) return tl::unexpected(limit.error());
+  const auto items_max = static_cast<std::size_t>(limit->value_or(limits::events_page_default));
+  std::string items = "[";
+  std::size_t count = 0;
+  const auto read = each_event(api.journal, selection.run, selection.after + 1, [&](const Event& event) {
+    if (!selection.wants(type_name(event))) return true;
+    if (count > 0) items += ',';
+    write_json(event, items);
+    return ++count < items_max && items.size() < limits::events_page_bytes_max;
+  });
+  if (!read) return tl::unexpected(read.error());
+  items += ']';
+  // Read after the events, so that no item is newer than it says.
+  const auto row = api.journal.row(selection.run);
+  if (!row) return tl::unexpected(row.error());
+  return json_response(200, json_object([&](JsonObject& body) {
+                         body.raw("items", items).number("last_seq", row->last_seq);
+                       }));
+}
+
+Result<Response> events(Api& api, const Call& call) {
+  const auto row = find_run(api, call);
+  if (!row) return tl::unexpected(row.error());
+  auto selection = read_selection(call, row->run_id);
+  if (!selection) return tl::unexpected(selection.error());
+  switch (wanted_form(call.request)) {
+    case Form::stream:
+      if (call.target.query.get("limit"))
+        return fail(ErrorCode::invalid_request, "limit: a stream has none; ask for application/json");
+      return stream(api, *row, std::move(*selection));
+    case Form::json:
+      return page(api, call, *selection);
+    case Form::neither:
+      return fail(ErrorCode::not_acceptable, "offered are text/event-stream and application/json");
+  }
+  return fail(ErrorCode::internal_error, "unreachable");
+}
+
+}  // namespace
+
+std::vector<Route> event_routes() {
+  return {
+      {"GET", "/v1/runs/{run_id}/events", Role::read, {"after", "types", "children", "limit"}, now<events>}};
+}
+
+}  // namespace ratchet

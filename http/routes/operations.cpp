@@ -1,0 +1,59 @@
+// For those who operate the server: is it up, is it ready, what is it doing, what does it offer.
+
+#include "http/json_object.hpp"
+#include "http/metrics.hpp"
+#include "http/openapi.hpp"
+#include "http/routes/route.hpp"
+#include "http/server/event_stream.hpp"
+#include "http/version.hpp"
+
+namespace ratchet {
+
+namespace {
+
+Result<Response> health(Api&, const Call&) {
+  return json_response(
+      200, json_object([](JsonObject& body) { body.text("status", "ok").text("version", version); }));
+}
+
+Result<Response> readiness(Api& api, const Call&) {
+  const auto journal = api.journal.health();
+  const bool recovered = api.node.recovered(), draining = api.draining;
+  const bool ready = journal.writable && recovered && !draining;
+  auto response = json_response(ready ? 200 : 503, json_object([&](JsonObject& body) {
+                                  body.text("status", ready ? "ready" : "not_ready")
+                                      .boolean("journal_writable", journal.writable)
+                                      .text("durability", journal.durability)
+                                      .boolean("recovered", recovered)
+                                      .boolean("draining", draining);
+                                }));
+  if (!ready) response.headers.emplace_back("Retry-After", "1");
+  return response;
+}
+
+Result<Response> metrics(Api& api, const Call&) {
+  Response response;
+  response.headers = {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}};
+  response.body = api.metrics.render({.node = api.node.stats(),
+                                      .journal = api.journal.health(),
+                                      .server = api.server.counts(),
+                                      .stream_overflows = api.events.counters.overflows});
+  return response;
+}
+
+Result<Response> openapi(Api&, const Call&) {
+  return json_response(200, std::string(openapi_json()));
+}
+
+}  // namespace
+
+std::vector<Route> operation_routes() {
+  return {
+      {"GET", "/healthz", std::nullopt, {}, now<health>},
+      {"GET", "/readyz", std::nullopt, {}, now<readiness>},
+      {"GET", "/metrics", std::nullopt, {}, now<metrics>},
+      {"GET", "/openapi.json", std::nullopt, {}, now<openapi>},
+  };
+}
+
+}  // namespace ratchet

@@ -1,0 +1,174 @@
+#include "http/routes/reads.hpp"
+
+#include <fmt/format.h>
+
+#include "http/json_object.hpp"
+
+namespace ratchet {
+
+namespace {
+
+constexpr std::size_t read_bytes = 256u << 10;  // of the journal at once
+
+std::string text_of(const RunId& id) {
+  return to_string(id);
+}
+
+void append_texts(std::string& out, const std::vector<std::string>& texts) {
+  append_json_array(out, texts, [](std::string& o, const std::string& text) { append_json_string(o, text); });
+}
+
+std::string render_pause(const RunRow& row) {
+  return json_object([&](JsonObject& pause) {
+    append_json_array(pause.key("reasons"), row.pause_reasons, [](std::string& out, PauseReason reason) {
+      append_json_string(out, name(reason));
+    });
+    pause.time("since", row.paused_since)
+        .time("expires_at", row.pause_expires_at)
+        .raw("approval_ids", "[]");  // approvals are not part of this version
+    append_texts(pause.key("call_ids"), row.pause_call_ids);
+  });
+}
+
+std::string render_budgets(const RunRow& row) {
+  return json_object([&](JsonObject& budgets) {
+    budgets.number("max_steps", row.budgets.max_steps)
+        .number("max_tokens", row.budgets.max_tokens)
+        .number("max_seconds", row.budgets.max_seconds)
+        .money("max_usd", row.budgets.max_usd);
+  });
+}
+
+std::string render_used(const RunRow& row) {
+  return json_object([&](JsonObject& used) {
+    used.number("steps", row.step)
+        .number("tokens", row.usage.total())
+        .number("seconds", row.seconds_used)
+        .money("usd", row.cost_usd);
+  });
+}
+
+std::string render_report(const Report& report) {
+  return json_object([&](JsonObject& object) {
+    object.text("text", report.text).number("steps", report.steps);
+    append_json_array(object.key("calls"), report.calls, [](std::string& out, const ReportedCall& call) {
+      out += json_object([&](JsonObject& item) {
+        item.text("call_id", call.call_id).text("tool", call.tool).text("status", name(call.status));
+      });
+    });
+    append_texts(object.key("open"), report.open);
+  });
+}
+
+void write_row(const RunRow& row, JsonObject& run) {
+  const bool finished = row.status == RunStatus::finished;
+  run.text("run_id", to_string(row.run_id))
+      .text("agent_id", row.agent_id)
+      .number("agent_version", row.agent_version)
+      .text("team", row.team)
+      .text("user_id", row.user_id)
+      .optional("parent_run_id", row.parent_run_id, text_of)
+      .text("root_run_id", to_string(row.root_run_id))
+      .number("depth", row.depth)
+      .optional("replay_of", row.replay_of, text_of)
+      .text("model", row.model)
+      .text("status", name(row.status))
+      .raw("paused", row.status == RunStatus::paused ? render_pause(row) : "null")
+      .number("step", row.step)
+      .raw("budgets", render_budgets(row))
+      .raw("budgets_used", render_used(row))
+      .key("usage") += json_object([&](JsonObject& usage) {
+    usage.number("input_tokens", row.usage.input)
+        .number("cached_input_tokens", row.usage.cached_input)
+        .number("cache_write_tokens", row.usage.cache_write)
+        .number("output_tokens", row.usage.output)
+        .money("cost_usd", row.cost_usd);
+  });
+  run.raw("pending_approvals", "[]")
+      .optional("stop_reason", row.stop_reason, [](StopReason reason) { return name(reason); })
+      .number("last_seq", row.last_seq)
+      .time("created_at", row.created_at)
+      .optional("finished_at",
+                finished ? std::optional(row.finished_at) : std::nullopt,
+                [](Timestamp at) { return to_string(at); })
+      .text("harness_version", row.harness_version)
+      .raw("labels", row.labels.text);
+}
+
+}  // namespace
+
+Result<RunId> run_id_of(const Call& call) {
+  return parse_id<RunKind>(call.ids.at(0));
+}
+
+Result<RunRow> find_run(Api& api, const Call& call) {
+  const auto run = run_id_of(call);
+  if (!run) return tl::unexpected(run.error());
+  auto row = api.journal.row(*run);
+  if (row && row->team != call.client.team) row = tl::unexpected(Error{ErrorCode::unknown_run, {}});
+  if (!row && row.error().code == ErrorCode::unknown_run)
+    return fail(ErrorCode::unknown_run, fmt::format("there is no run {}", to_string(*run)));
+  return row;
+}
+
+Result<void> each_event(JournalReader& journal,
+                        const RunId& run,
+                        std::uint64_t from_seq,
+                        const std::function<bool(const Event&)>& visit) {
+  const auto row = journal.row(run);
+  if (!row) return tl::unexpected(row.error());
+  while (from_seq <= row->last_seq) {
+    const auto records = journal.records(run, from_seq, read_bytes);
+    if (!records) return tl::unexpected(records.error());
+    const auto before = from_seq;
+    for (const auto& record : *records) {
+      for (const auto& event : record.events) {
+        if (event.seq < from_seq) continue;
+        from_seq = event.seq + 1;
+        if (!visit(event)) return {};
+      }
+    }
+    if (from_seq == before)
+      return fail(ErrorCode::corrupt,
+                  fmt::format("run {}: event {} of {} is missing", to_string(run), from_seq, row->last_seq));
+  }
+  return {};
+}
+
+Result<std::optional<RunFinished>> find_end(JournalReader& journal, const RunRow& row) {
+  std::optional<RunFinished> end;
+  if (row.status != RunStatus::finished) return end;
+  const auto read = each_event(journal, row.run_id, row.last_seq, [&](const Event& event) {
+    if (const auto* finished = std::get_if<RunFinished>(&event.payload)) end = *finished;
+    return true;
+  });
+  if (!read) return tl::unexpected(read.error());
+  return end;
+}
+
+std::string render_row(const RunRow& row) {
+  return json_object([&](JsonObject& run) { write_row(row, run); });
+}
+
+std::string render_run(const RunRow& row, const std::optional<RunFinished>& end) {
+  return json_object([&](JsonObject& run) {
+    write_row(row, run);
+    if (end && end->result)
+      run.raw("result", json_object([&](JsonObject& result) { result.text("text", *end->result); }));
+    else
+      run.null("result");
+    run.raw("report", end && end->report ? render_report(*end->report) : "null");
+    if (end && !end->error.empty()) run.text("error", end->error);
+  });
+}
+
+std::string render_usage(const Usage& usage) {
+  return json_object([&](JsonObject& object) {
+    object.number("input_tokens", usage.input)
+        .number("cached_input_tokens", usage.cached_input)
+        .number("cache_write_tokens", usage.cache_write)
+        .number("output_tokens", usage.output);
+  });
+}
+
+}  // namespace ratchet

@@ -1,0 +1,38 @@
+#pragma once
+// Reading runs out of the journal for an answer. What belongs to another team is answered exactly like what
+// is not there.
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "http/routes/route.hpp"
+#include "runtime/ids.hpp"
+#include "runtime/journal.hpp"
+
+namespace ratchet {
+
+/// The run that the path names (its first id). Errors: invalid_id, unknown_run.
+Result<RunId> run_id_of(const Call& call);
+/// Its row, if it is the team's. Errors: invalid_id, unknown_run.
+Result<RunRow> find_run(Api& api, const Call& call);
+
+/// Calls `visit` with each event from `from_seq` on, in order, until it returns false. Read in slices, so a
+/// long run is never in memory at once.
+Result<void> each_event(JournalReader& journal,
+                        const RunId& run,
+                        std::uint64_t from_seq,
+                        const std::function<bool(const Event&)>& visit);
+
+/// How the run ended; nothing while it goes on.
+Result<std::optional<RunFinished>> find_end(JournalReader& journal, const RunRow& row);
+
+/// The run as the API shows it, without how it ended.
+std::string render_row(const RunRow& row);
+/// The same with `result` and `report`.
+std::string render_run(const RunRow& row, const std::optional<RunFinished>& end);
+
+/// The four counts, as members of an object of their own.
+std::string render_usage(const Usage& usage);
+
+}  // namespace ratchet
