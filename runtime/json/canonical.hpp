@@ -1,7 +1,7 @@
 #pragma once
 // The canonical form of JSON (RFC 8785): one text for one value, so that a hash of it binds an approval, an
 // idempotency key or a digest. Input is I-JSON (RFC 7493): duplicate keys are refused, and so are integers
-// that a double does not hold exactly, because canonical form would change them without a word. A surrogate
+// whose digits the canonical form would change (above 2^53 most of them). A surrogate
 // without its partner becomes U+FFFD.
 
 #include <string>

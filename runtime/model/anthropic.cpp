@@ -12,7 +12,6 @@ namespace ratchet {
 
 namespace {
 
-using ondemand::Extent;
 using ondemand::Object;
 using ondemand::Value;
 using simdjson::error_code;
@@ -28,6 +27,28 @@ ModelStop stop_named(std::string_view name) {
   return ModelStop::other;
 }
 
+/// A content block: all of it in a body, its beginning in a stream. Texts are still escaped.
+struct BlockPiece {
+  bool given = false;
+  std::string_view type, id, name, text, thinking, signature;
+  std::string input;  ///< as it stands
+  std::string raw;    ///< all of it, where it has to go back as it came
+};
+
+/// What changes with an event of a stream. Texts are still escaped.
+struct DeltaPiece {
+  std::string_view text, partial_json, thinking, signature, stop_reason;
+};
+
+/// All that an event says that we listen to. Its members may come in any order, so they are gathered first.
+struct EventPiece {
+  std::string_view type;
+  std::int64_t index = -1;
+  BlockPiece block;
+  DeltaPiece delta;
+  bool error = false;
+};
+
 class AnthropicParser final : public BasicReplyParser {
  public:
   AnthropicParser() { reset_dialect(); }
@@ -37,60 +58,87 @@ class AnthropicParser final : public BasicReplyParser {
 
   void read_event(std::string_view type, std::string& data) override {
     if (data == "[DONE]") return;  // some imitators end with it; `message_stop` came before, or it did not
-    const auto wrong =
-        ondemand::with_root(data, Extent::parts, [&](Object& root) { return event(type, data, root); });
-    if (!wrong.empty() && reply_.broken.empty()) reply_.broken = wrong;
+    EventPiece event;
+    const auto wrong = ondemand::with_root(data, [&](Object& root) { return gather(root, event); });
+    if (!wrong.empty()) {
+      reply_.broken = wrong;
+      return;
+    }
+    // The type in the data counts: imitators leave out the `event:` line.
+    take(event.type.empty() ? type : event.type, event, data);
   }
 
   void read_body(std::string& body) override {
-    const auto wrong =
-        ondemand::with_root(body, Extent::whole, [&](Object& root) { return message(body, root); });
+    const auto wrong = ondemand::with_root(body, [&](Object& root) { return message(body, root); });
     if (!wrong.empty() && reply_.broken.empty()) reply_.broken = wrong;
-    reply_.whole = true;
   }
 
-  error_code event(std::string_view type, const std::string& data, Object& root) {
-    // The type in the data counts: imitators leave out the `event:` line.
-    Value value;
-    if (!root["type"].get(value))
-      if (const auto named = ondemand::escaped(value)) type = *named;
-    if (type == "content_block_delta") return block_delta(root);
-    if (type == "content_block_start") return block_start(root);
-    if (type == "message_start") return message_start(root);
-    if (type == "message_delta") return message_delta(root);
-    if (type == "message_stop") {
-      reply_.whole = true;
-      if (!reply_.stop) reply_.stop = ModelStop::other;
-    } else if (type == "error" || (!root["error"].get(value) && !ondemand::is_null(value))) {
-      reply_.error = read_provider_error(data);
-    }
-    return SUCCESS;  // content_block_stop, ping, and what is invented later
+  // --- streams
+
+  error_code gather(Object& root, EventPiece& event) {
+    return ondemand::each_member(root, [&](std::string_view key, Value value) {
+      if (key == "type") event.type = ondemand::escaped(value).value_or("");
+      if (key == "index") event.index = ondemand::count_or(value, -1);
+      if (key == "error") event.error = !ondemand::is_null(value);
+      if (key == "delta") return gather(value, event.delta);
+      if (key == "usage") return take_usage(value, true);
+      if (key == "message") return message_start(value);
+      if (key == "content_block") return gather_block(value, event.block);
+      return SUCCESS;
+    });
   }
 
-  error_code message_start(Object& root) {
-    Object message;
-    Value usage;
-    if (root["message"].get_object().get(message) || message["usage"].get(usage)) return SUCCESS;
-    return take_usage(usage);
+  static error_code gather(Value& value, DeltaPiece& delta) {
+    return ondemand::each_member(value, [&](std::string_view key, Value member) {
+      const auto text = ondemand::escaped(member);
+      if (!text) return SUCCESS;
+      if (key == "text") delta.text = *text;
+      if (key == "partial_json") delta.partial_json = *text;
+      if (key == "thinking") delta.thinking = *text;
+      if (key == "signature") delta.signature = *text;
+      if (key == "stop_reason") delta.stop_reason = *text;
+      return SUCCESS;
+    });
   }
 
-  error_code message_delta(Object& root) {
-    Object delta;
-    Value value;
-    if (!root["delta"].get_object().get(delta) && !delta["stop_reason"].get(value))
-      if (const auto name = ondemand::escaped(value)) reply_.stop = stop_named(*name);
-    if (root["usage"].get(value)) return SUCCESS;
-    if (const auto error = take_usage(value)) return error;
-    reply_.usage_final = true;
-    return SUCCESS;
-  }
-
-  /// Cumulative: what is said again replaces what was said before.
-  error_code take_usage(Value& value) {
+  static error_code gather_block(Value& value, BlockPiece& block) {
     Object object;
-    if (value.get_object().get(object)) return SUCCESS;
+    const auto error = value.get_object().get(object);
+    if (error) return error == simdjson::INCORRECT_TYPE ? SUCCESS : error;
+    return gather_block(object, block);
+  }
+
+  static error_code gather_block(Object& object, BlockPiece& block) {
+    block.given = true;
+    const auto error = ondemand::each_member(object, [&](std::string_view key, Value value) {
+      if (key == "input" && !ondemand::is_null(value)) return ondemand::raw_value(value, block.input);
+      const auto text = ondemand::escaped(value);
+      if (!text) return SUCCESS;
+      if (key == "type") block.type = *text;
+      if (key == "id") block.id = *text;
+      if (key == "name") block.name = *text;
+      if (key == "text") block.text = *text;
+      if (key == "thinking") block.thinking = *text;
+      if (key == "signature") block.signature = *text;
+      return SUCCESS;
+    });
+    if (error || block.type == "text" || block.type == "tool_use") return error;
+    return ondemand::raw_json(object, block.raw);
+  }
+
+  error_code message_start(Value& value) {
+    return ondemand::each_member(value, [&](std::string_view key, Value member) {
+      return key == "usage" ? take_usage(member, false) : SUCCESS;
+    });
+  }
+
+  /// Cumulative: what is said again replaces what was said before. Only the last word, `final`, knows what
+  /// the reply cost.
+  error_code take_usage(Value& value, bool final) {
     ReportedUsage said;
-    const auto error = ondemand::each_member(object, [&](std::string_view key, Value count) {
+    bool any = false;
+    const auto error = ondemand::each_member(value, [&](std::string_view key, Value count) {
+      any = true;
       if (key == "input_tokens") said.input = ondemand::count_or(count, -1);
       if (key == "output_tokens") said.output = ondemand::count_or(count, -1);
       if (key == "cache_read_input_tokens") said.cached = ondemand::count_or(count, -1);
@@ -98,36 +146,33 @@ class AnthropicParser final : public BasicReplyParser {
       return SUCCESS;
     });
     reply_.usage.merge(said);
+    reply_.usage_final = reply_.usage_final || (final && any);
     return error;
   }
 
-  error_code block_start(Object& root) {
-    Value value;
-    const auto index = root["index"].get(value) ? -1 : ondemand::count_or(value, -1);
-    Object block;
-    if (root["content_block"].get_object().get(block)) return SUCCESS;
-    return take_block(block, index);
+  void take(std::string_view type, const EventPiece& event, const std::string& data) {
+    if (type == "content_block_delta") {
+      take_delta(event.delta, event.index);
+    } else if (type == "content_block_start") {
+      if (event.block.given) take_block(event.block, event.index, true);
+    } else if (type == "message_delta") {
+      if (!event.delta.stop_reason.empty()) reply_.stop = stop_named(event.delta.stop_reason);
+    } else if (type == "message_stop") {
+      reply_.whole = true;
+      if (!reply_.stop) reply_.stop = ModelStop::other;
+    } else if (type == "error" || event.error) {
+      reply_.error = read_provider_error(data);
+    }  // message_start, content_block_stop, ping, and what is invented later
   }
 
-  error_code block_delta(Object& root) {
-    Value value;
-    const auto index = root["index"].get(value) ? -1 : ondemand::count_or(value, -1);
-    Object delta;
-    if (root["delta"].get_object().get(delta)) return SUCCESS;
-    return ondemand::each_member(delta, [&](std::string_view key, Value piece) {
-      const auto text = ondemand::escaped(piece);
-      if (!text || text->empty()) return SUCCESS;
-      if (key == "text") {
-        show_text(block_of(ReplyBlockType::text, index), *text);
-      } else if (key == "partial_json") {
-        append_unescaped(block_of(ReplyBlockType::call, index).text, *text);
-      } else if (key == "thinking") {
-        append_unescaped(block_of(ReplyBlockType::reasoning, index).text, *text);
-      } else if (key == "signature") {
-        append_unescaped(block_of(ReplyBlockType::reasoning, index).signature, *text);
-      }
-      return SUCCESS;
-    });
+  void take_delta(const DeltaPiece& delta, std::int64_t index) {
+    if (!delta.text.empty()) show_text(block_of(ReplyBlockType::text, index), delta.text);
+    if (!delta.partial_json.empty())
+      append_unescaped(block_of(ReplyBlockType::call, index).text, delta.partial_json);
+    if (!delta.thinking.empty())
+      append_unescaped(block_of(ReplyBlockType::reasoning, index).text, delta.thinking);
+    if (!delta.signature.empty())
+      append_unescaped(block_of(ReplyBlockType::reasoning, index).signature, delta.signature);
   }
 
   /// The block that a delta belongs to; one that was never begun begins now.
@@ -139,68 +184,52 @@ class AnthropicParser final : public BasicReplyParser {
     return begun;
   }
 
-  error_code take_block(Object& block, std::int64_t index) {
-    Value value;
-    std::string_view type;
-    if (!block["type"].get(value)) type = ondemand::escaped(value).value_or("");
-    if (type == "text") return text_block(block, index);
-    if (type == "tool_use") return call_block(block, index);
-    // Thoughts, and what only the provider understands, go back to it as they came.
-    auto& draft = reply_.open(ReplyBlockType::reasoning, index);
-    if (type == "thinking" && index >= 0) begun_thoughts(block, draft);
-    if (const auto error = ondemand::raw_json(block, draft.whole)) return error;
-    if (const auto valid = canonical_object(draft.whole); !valid) reply_.broken = valid.error().text;
-    return SUCCESS;
+  // --- blocks
+
+  void take_block(const BlockPiece& block, std::int64_t index, bool pieces_follow) {
+    if (block.type == "text") {
+      show_text(reply_.open(ReplyBlockType::text, index), block.text);
+    } else if (block.type == "tool_use") {
+      auto& draft = reply_.open(ReplyBlockType::call, index);
+      append_unescaped(draft.id, block.id);
+      append_unescaped(draft.name, block.name);
+      draft.whole = block.input;  // all of a body's arguments, and of a stream's where no pieces follow
+    } else {
+      take_opaque(block, reply_.open(ReplyBlockType::reasoning, index), pieces_follow);
+    }
   }
 
-  /// What the first event of a streamed block holds already; pieces follow.
-  static void begun_thoughts(Object& block, DraftBlock& draft) {
-    Value value;
-    if (!block["thinking"].get(value)) append_unescaped(draft.text, ondemand::escaped(value).value_or(""));
-    if (!block["signature"].get(value))
-      append_unescaped(draft.signature, ondemand::escaped(value).value_or(""));
+  /// Thoughts, and what only the provider understands: they go back to it as they came.
+  void take_opaque(const BlockPiece& block, DraftBlock& draft, bool pieces_follow) {
+    if (const auto valid = canonical_object(block.raw); !valid) {
+      reply_.broken = valid.error().text;
+      return;
+    }
+    draft.whole = block.raw;
+    if (!pieces_follow || block.type != "thinking") return;
+    append_unescaped(draft.text, block.thinking);
+    append_unescaped(draft.signature, block.signature);
   }
 
-  error_code text_block(Object& block, std::int64_t index) {
-    auto& draft = reply_.open(ReplyBlockType::text, index);
-    Value value;
-    if (block["text"].get(value)) return SUCCESS;
-    if (const auto text = ondemand::escaped(value)) show_text(draft, *text);
-    return SUCCESS;
-  }
+  // --- replies that are not streamed
 
-  error_code call_block(Object& block, std::int64_t index) {
-    auto& draft = reply_.open(ReplyBlockType::call, index);
-    if (const auto error = block.reset().error()) return error;
-    return ondemand::each_member(block, [&](std::string_view key, Value value) {
-      const auto text = ondemand::escaped(value);
-      if (key == "id" && text) append_unescaped(draft.id, *text);
-      if (key == "name" && text) append_unescaped(draft.name, *text);
-      // All of a body's arguments, and of a stream's where no pieces follow.
-      return key == "input" && !ondemand::is_null(value) ? ondemand::raw_value(value, draft.whole) : SUCCESS;
-    });
-  }
-
-  /// A reply that was not streamed.
   error_code message(const std::string& body, Object& root) {
     bool is_message = false;
     const auto error = ondemand::each_member(root, [&](std::string_view key, Value value) {
-      if (key == "error" && !ondemand::is_null(value)) {
-        reply_.error = read_provider_error(body);
-      } else if (key == "stop_reason") {
-        const auto name = ondemand::escaped(value);
-        reply_.stop = name ? stop_named(*name) : ModelStop::other;
-      } else if (key == "usage") {
-        reply_.usage_final = true;
-        return take_usage(value);
-      } else if (key == "content") {
-        is_message = true;
-        return ondemand::each_object(value, [&](Object& block) { return take_block(block, -1); });
-      }
-      return SUCCESS;
+      if (key == "error" && !ondemand::is_null(value)) reply_.error = read_provider_error(body);
+      if (key == "stop_reason") reply_.stop = stop_named(ondemand::escaped(value).value_or(""));
+      if (key == "usage") return take_usage(value, true);
+      if (key != "content") return SUCCESS;
+      is_message = true;
+      return ondemand::each_object(value, [&](Object& object) {
+        BlockPiece block;
+        const auto broken = gather_block(object, block);
+        if (!broken) take_block(block, -1, false);
+        return broken;
+      });
     });
     if (is_message && !reply_.stop) reply_.stop = ModelStop::other;
-    if (!is_message && !reply_.error) reply_.error = read_provider_error(body);
+    if (!error && !is_message && !reply_.error) reply_.error = read_provider_error(body);
     return error;
   }
 };

@@ -17,13 +17,11 @@ using Value = simdjson::ondemand::value;
 using Object = simdjson::ondemand::object;
 using Array = simdjson::ondemand::array;
 
-/// Whether `read` goes through all of the document, so that what follows it is a mistake.
-enum class Extent { parts, whole };
-
-/// Calls `read(object)` with the root of `json`, which gets room for the padding that simdjson wants. Returns
-/// what is wrong with the JSON, empty if nothing was met.
+/// Calls `read(object)` with the root of `json`, which gets room for the padding that simdjson wants; `read`
+/// has to visit all members, so that what follows the object is noticed. Returns what is wrong with the JSON,
+/// empty if nothing was met.
 template <class Read>
-std::string_view with_root(std::string& json, Extent extent, Read&& read) {
+std::string_view with_root(std::string& json, Read&& read) {
   // One parser a thread; a large document gets its own, so that its buffers do not stay.
   constexpr std::size_t kept_bytes_max = 1u << 20;
   thread_local simdjson::ondemand::parser kept;
@@ -37,8 +35,7 @@ std::string_view with_root(std::string& json, Extent extent, Read&& read) {
   if (!error) error = document.get_object().get(root);
   if (!error) error = read(root);
   const char* rest = nullptr;
-  if (!error && extent == Extent::whole && !document.current_location().get(rest))
-    error = simdjson::TRAILING_CONTENT;
+  if (!error && !document.current_location().get(rest)) error = simdjson::TRAILING_CONTENT;
   return error ? std::string_view(simdjson::error_message(error)) : std::string_view{};
 }
 
@@ -55,17 +52,29 @@ simdjson::error_code each_member(Object object, Read&& read) {
   return simdjson::SUCCESS;
 }
 
-/// Calls `read(object)` for each element of an array that is an object; anything else than an array is empty.
+/// The same; a value that is no object has no members.
+template <class Read>
+simdjson::error_code each_member(Value value, Read&& read) {
+  Object object;
+  const auto error = value.get_object().get(object);
+  if (error) return error == simdjson::INCORRECT_TYPE ? simdjson::SUCCESS : error;
+  return each_member(object, read);
+}
+
+/// Calls `read(object)` for each element of an array that is an object. A value that is no array is empty.
 template <class Read>
 simdjson::error_code each_object(Value value, Read&& read) {
   Array array;
-  if (value.get_array().get(array)) return simdjson::SUCCESS;
+  const auto wrong = value.get_array().get(array);
+  if (wrong) return wrong == simdjson::INCORRECT_TYPE ? simdjson::SUCCESS : wrong;
   for (auto element : array) {
     Value item;
     if (const auto error = std::move(element).get(item)) return error;
     Object object;
-    if (item.get_object().get(object)) continue;
-    if (const simdjson::error_code error = read(object)) return error;
+    simdjson::error_code error = item.get_object().get(object);
+    if (error == simdjson::INCORRECT_TYPE) continue;
+    if (!error) error = read(object);
+    if (error) return error;
   }
   return simdjson::SUCCESS;
 }
@@ -79,9 +88,7 @@ inline bool is(Value& value, simdjson::ondemand::json_type type) {
 inline std::optional<std::string_view> escaped(Value& value) {
   if (!is(value, simdjson::ondemand::json_type::string)) return std::nullopt;
   auto token = value.raw_json_token();  // quotes and the space behind them included
-  token.remove_suffix(token.size() - token.rfind('"'));
-  token.remove_prefix(1);
-  return token;
+  return token.substr(1, token.rfind('"') - 1);
 }
 
 inline bool is_null(Value& value) {
@@ -97,7 +104,7 @@ inline std::int64_t count_or(Value& value, std::int64_t otherwise) {
   return static_cast<std::int64_t>(number);
 }
 
-/// The bytes of an object as they stand.
+/// The bytes of an object as they stand. Comes after its members were read, or instead.
 inline simdjson::error_code raw_json(Object& object, std::string& out) {
   std::string_view raw;
   if (const auto error = object.raw_json().get(raw)) return error;
@@ -108,16 +115,19 @@ inline simdjson::error_code raw_json(Object& object, std::string& out) {
 /// The bytes of any value as they stand.
 inline simdjson::error_code raw_value(Value& value, std::string& out) {
   Object object;
-  if (!value.get_object().get(object)) return raw_json(object, out);
+  auto error = value.get_object().get(object);
+  if (error != simdjson::INCORRECT_TYPE) return error ? error : raw_json(object, out);
   Array array;
   std::string_view raw;
-  if (!value.get_array().get(array)) {
-    if (const auto error = array.raw_json().get(raw)) return error;
-    out = raw.substr(0, raw.rfind(']') + 1);
-  } else {
+  error = value.get_array().get(array);
+  if (error && error != simdjson::INCORRECT_TYPE) return error;
+  if (error) {
     raw = value.raw_json_token();
     out = raw.substr(0, raw.find_last_not_of(" \t\r\n") + 1);
+    return simdjson::SUCCESS;
   }
+  if (const auto broken = array.raw_json().get(raw)) return broken;
+  out = raw.substr(0, raw.rfind(']') + 1);
   return simdjson::SUCCESS;
 }
 

@@ -14,7 +14,6 @@ namespace ratchet {
 
 namespace {
 
-using ondemand::Extent;
 using ondemand::Object;
 using ondemand::Value;
 using simdjson::error_code;
@@ -55,14 +54,12 @@ class OpenaiParser final : public BasicReplyParser {
       reply_.error = read_provider_error(data);
       return;
     }
-    const auto wrong =
-        ondemand::with_root(data, Extent::parts, [&](Object& root) { return chunk(data, root); });
+    const auto wrong = ondemand::with_root(data, [&](Object& root) { return chunk(data, root); });
     if (!wrong.empty() && reply_.broken.empty()) reply_.broken = wrong;
   }
 
   void read_body(std::string& body) override {
-    const auto wrong =
-        ondemand::with_root(body, Extent::whole, [&](Object& root) { return chunk(body, root); });
+    const auto wrong = ondemand::with_root(body, [&](Object& root) { return chunk(body, root); });
     if (!wrong.empty() && reply_.broken.empty()) reply_.broken = wrong;
     if (!reply_.stop && reply_.produced()) reply_.stop = ModelStop::other;
     if (!reply_.stop && !reply_.error) reply_.error = read_provider_error(body);
@@ -101,9 +98,7 @@ class OpenaiParser final : public BasicReplyParser {
   }
 
   error_code message(Value& value) {
-    Object object;
-    if (value.get_object().get(object)) return SUCCESS;
-    return ondemand::each_member(object, [&](std::string_view key, Value member) {
+    return ondemand::each_member(value, [&](std::string_view key, Value member) {
       if (key == "content") return content(member);
       if (key == "tool_calls") return calls(member);
       if (key == "function_call") return legacy_call(member);
@@ -120,8 +115,8 @@ class OpenaiParser final : public BasicReplyParser {
       return SUCCESS;
     }
     return ondemand::each_object(value, [&](Object& part) {
-      Value text;
-      return part["text"].get(text) ? SUCCESS : content(text);
+      return ondemand::each_member(
+          part, [&](std::string_view key, Value text) { return key == "text" ? content(text) : SUCCESS; });
     });
   }
 
@@ -144,23 +139,21 @@ class OpenaiParser final : public BasicReplyParser {
 
   /// What is said again replaces what was said before: some servers count up with every chunk.
   error_code take_usage(Value& value) {
-    Object object;
-    if (value.get_object().get(object)) return SUCCESS;
+    bool any = false;
     ReportedUsage said;
-    const auto error = ondemand::each_member(object, [&](std::string_view key, Value member) {
+    const auto error = ondemand::each_member(value, [&](std::string_view key, Value member) {
+      any = true;
       if (key == "prompt_tokens") said.input = ondemand::count_or(member, -1);
       if (key == "completion_tokens") said.output = ondemand::count_or(member, -1);
       return key == "prompt_tokens_details" ? take_details(member, said) : SUCCESS;
     });
     reply_.usage.merge(said);
-    reply_.usage_final = true;
+    reply_.usage_final = reply_.usage_final || any;
     return error;
   }
 
   static error_code take_details(Value& value, ReportedUsage& said) {
-    Object object;
-    if (value.get_object().get(object)) return SUCCESS;
-    return ondemand::each_member(object, [&](std::string_view key, Value member) {
+    return ondemand::each_member(value, [&](std::string_view key, Value member) {
       if (key == "cached_tokens") said.cached = ondemand::count_or(member, -1);
       if (key == "cache_write_tokens") said.cache_write = ondemand::count_or(member, -1);
       return SUCCESS;
@@ -190,9 +183,7 @@ class OpenaiParser final : public BasicReplyParser {
   }
 
   static error_code function(Value& value, CallPiece& piece) {
-    Object object;
-    if (value.get_object().get(object)) return SUCCESS;
-    return ondemand::each_member(object, [&](std::string_view key, Value member) {
+    return ondemand::each_member(value, [&](std::string_view key, Value member) {
       const auto text = ondemand::escaped(member);
       if (key == "name") append_unescaped(piece.name, text.value_or(""));
       if (key != "arguments") return SUCCESS;

@@ -136,7 +136,7 @@ TEST(CanonicalJson, RefusesWhatIsNotOneValueAndSaysWhere) {
       {"[1e]", "line 1, column 4: expected digits of an exponent, found \"]\""},
       {"[1e400]", "line 1, column 7: the number 1e400 is out of range"},
       {"[9007199254740993]",
-       "line 1, column 18: the integer 9007199254740993 would lose digits: write it as a string"},
+       "line 1, column 18: the integer 9007199254740993 has too many digits: write it as a string"},
       {"[\"\\x\"]", "line 1, column 3: JSON has no escape \"\\\\x\\\"\""},
       {"[\"\\u12g4\"]", "line 1, column 3: JSON has no escape \"\\\\u12g4\\\"\""},
       {"[\"a\nb\"]", "line 1, column 4: a control character inside of a string has to be escaped"},
@@ -163,9 +163,12 @@ TEST(CanonicalJson, RefusesEveryTruncationOfAnObject) {
   EXPECT_TRUE(canonical_json(text));
 }
 
-TEST(CanonicalJson, KeepsLargeIntegersThatADoubleHoldsExactly) {
-  EXPECT_EQ(canonical("[9007199254740992,-9007199254740994,1000000000000000000000]"),
-            "[9007199254740992,-9007199254740994,1e+21]");
+TEST(CanonicalJson, KeepsLargeIntegersOnlyDigitByDigit) {
+  EXPECT_EQ(canonical("[9007199254740992,-9007199254740994,295147905179352830000,1e21]"),
+            "[9007199254740992,-9007199254740994,295147905179352830000,1e+21]");
+  // A double holds it exactly, and its shortest form is another integer (found by the fuzzer).
+  EXPECT_FALSE(canonical_json("888888888888888896"));
+  EXPECT_FALSE(canonical_json("1000000000000000000000"));
 }
 
 TEST(CanonicalJson, TurnsALoneSurrogateIntoTheReplacementCharacter) {

@@ -306,6 +306,12 @@ TEST(AnthropicReply, Case17And18FailsAReplyThatDoesNotEnd) {
                begun + reason("end_turn"),
                "end_turn | text a" + usage,
                ended(200, "connection reset"));
+  // simdjson must not be asked on after an error (found by the fuzzer).
+  expect("a missing comma",
+         begun + R"(data: {"type":"ping" "index":0,"error":{},"delta":{"text":"b"}})" + "\n\n" + stop,
+         "failed transient (produced): unreadable reply: The JSON document has an improper structure: "
+         "missing or "
+         "superfluous commas, braces, missing keys, etc.");
   expect("an event that is no JSON",
          begun + "data: {\"type\":\"content_block_delta\",\"delta\":{]}\n\n" + stop,
          "failed transient (produced): unreadable reply: The JSON document has an improper structure: "
