@@ -127,6 +127,8 @@ void Draft::call_ended(const input::CallEnded& ended) {
     case CallEnd::Kind::ended:
       return settle(call.call_id, ended.end.status, text_content(ended.end.text), ended.end.latency_ms);
     case CallEnd::Kind::did_not_happen:
+      if (state.cancel)
+        return settle_text(call.call_id, ToolStatus::cancelled, "The run ended before this call.");
       return plan(call, call.attempt + 1, Execution::call);
     case CallEnd::Kind::unknown:
       return call_lost(call, Loss::no_answer, ended.end.text);
@@ -134,6 +136,7 @@ void Draft::call_ended(const input::CallEnded& ended) {
 }
 
 void Draft::call_lost(const OpenCall& call, Loss loss, std::string why) {
+  if (state.cancel) return;  // nothing is tried again: it is settled when the run ends
   const ToolManifest* tool = rules.tools.find(call.tool);
   RATCHET_ENSURE(tool, "a planned call has a manifest in its version");
   const bool live = loss == Loss::no_answer;
