@@ -35,8 +35,12 @@ struct ArtifactSource {
 ArtifactSource memory_source(std::string_view bytes);
 
 struct ArtifactBounds {
-  std::size_t answer_bytes_max;  ///< of the text; at least limits::artifact_answer_bytes_min
-  std::function<bool()> stop;    ///< asked now and then; true ends a search with what was found (`timeout`)
+  /// Of the text: what the run shows of one result, so that the answer is not put away as an artifact itself.
+  /// Less than limits::artifact_answer_bytes_min counts as that.
+  std::size_t answer_bytes_max;
+  /// Asked every limits::search_line_bytes_max; true ends the work with what was found (`timeout`). May be
+  /// empty.
+  std::function<bool()> stop;
 };
 
 /// Reads part of the artifact, cut between code points, with a first line that says which part and how to go
@@ -45,8 +49,9 @@ ToolAnswer artifact_read(const ArtifactSource& source,
                          std::string_view args_json,
                          const ArtifactBounds& bounds);
 
-/// Searches line by line, as `grep -nb` does, holding a few lines in memory. Matches carry line number and
-/// byte offset, so that artifact_read can follow; of a long line only what is around the match is shown.
+/// Searches line by line, as `grep -nb` does. Matches carry line number and byte offset, so that
+/// artifact_read can follow; of a long line only what is around a match is shown. Holds a few hundred KiB,
+/// whatever the size of the artifact.
 ToolAnswer artifact_search(const ArtifactSource& source,
                            std::string_view args_json,
                            const ArtifactBounds& bounds);

@@ -2,13 +2,11 @@
 
 #include <cmath>
 
-#include <boost/json/value.hpp>
 #include <fmt/format.h>
 
-#include "runtime/definition_reader.hpp"
-#include "runtime/json/dom.hpp"
 #include "runtime/limits.hpp"
 #include "runtime/tools/builtin.hpp"
+#include "runtime/tools/builtin_args.hpp"
 
 namespace ratchet {
 
@@ -21,22 +19,6 @@ constexpr FieldRule todo_fields[] = {{"items"}};
 constexpr FieldRule item_fields[] = {{"text"}, {"status"}};
 constexpr FieldRule wait_fields[] = {{"seconds"}, {"until"}};
 
-/// The schema has been checked before, so this answers only to arguments that came another way.
-ToolAnswer invalid(const Error& error) {
-  return {ToolStatus::invalid, error.pointer.empty() ? error.text : error.pointer + ": " + error.text};
-}
-
-/// Reads arguments with `read`, which gets an ObjectReader. Errors: as a reader has them; invalid_json.
-template <class Read>
-std::optional<Error> read_args(std::string_view args_json, std::span<const FieldRule> fields, Read&& read) {
-  const auto args = parse_json(args_json);
-  if (!args) return args.error();
-  std::optional<Error> error;
-  ObjectReader reader(*args, "", fields, error);
-  read(reader);
-  return error;
-}
-
 }  // namespace
 
 ToolAnswer apply_notes_write(RunMemory& memory, std::string_view args_json) {
@@ -46,7 +28,7 @@ ToolAnswer apply_notes_write(RunMemory& memory, std::string_view args_json) {
     text = args.text("text", 0, limits::reply_bytes_max);
     mode = args.choice<NotesMode>("mode", NotesMode::append);
   });
-  if (error) return invalid(*error);
+  if (error) return invalid_args(*error);
   std::string notes = mode == NotesMode::append ? memory.notes : "";
   if (!notes.empty() && !notes.ends_with('\n') && !text.empty()) notes += '\n';
   notes += text;
@@ -66,7 +48,7 @@ ToolAnswer apply_notes_write(RunMemory& memory, std::string_view args_json) {
 }
 
 ToolAnswer notes_read(const RunMemory& memory, std::string_view args_json) {
-  if (const auto error = read_args(args_json, {}, [](ObjectReader&) {})) return invalid(*error);
+  if (const auto error = read_args(args_json, {}, [](ObjectReader&) {})) return invalid_args(*error);
   return {ToolStatus::ok, memory.notes.empty() ? "There are no notes yet." : memory.notes};
 }
 
@@ -81,7 +63,7 @@ ToolAnswer apply_todo_write(RunMemory& memory, std::string_view args_json) {
       doing += todos.back().status == TodoStatus::doing;
     }
   });
-  if (error) return invalid(*error);
+  if (error) return invalid_args(*error);
   memory.todos = std::move(todos);
   return {ToolStatus::ok,
           fmt::format("The list has {} items: {} done, {} doing, {} open.",
