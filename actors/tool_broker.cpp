@@ -3,8 +3,6 @@
 #include <chrono>
 
 #include "runtime/json/utf8.hpp"
-#include "runtime/limits.hpp"
-#include "runtime/tools/builtin.hpp"
 #include "runtime/tools/http_template.hpp"
 
 namespace ratchet {
@@ -48,14 +46,16 @@ ToolBroker::Ticket ToolBroker::start(const RunId& run,
   }
   const std::string tool = call.tool->name;
   const std::int64_t timeout_ms = call.tool->timeout_ms;
-  auto work = [this, run, root, tool, args = call.args, ticket, timeout_ms] {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
-    return read_artifact(root, tool, args, [this, ticket, deadline] {
-      if (std::chrono::steady_clock::now() >= deadline) return true;
-      const std::lock_guard lock(mutex_);
-      return !live_jobs_.contains(ticket);
-    });
-  };
+  auto work =
+      [this, run, root, tool, args = call.args, ticket, timeout_ms, bytes_max = call.answer_bytes_max] {
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
+        const auto stop = [this, ticket, deadline] {
+          if (std::chrono::steady_clock::now() >= deadline) return true;
+          const std::lock_guard lock(mutex_);
+          return !live_jobs_.contains(ticket);
+        };
+        return read_artifact(root, tool, args, {bytes_max, stop});
+      };
   {
     const std::lock_guard lock(mutex_);
     live_jobs_.insert(ticket);
@@ -100,7 +100,7 @@ void ToolBroker::start_request(Ticket ticket, const action::StartCall& call, OnD
 CallEnd ToolBroker::read_artifact(const RunId& root,
                                   const std::string& tool,
                                   const std::string& args,
-                                  const std::function<bool()>& stop) {
+                                  const ArtifactBounds& bounds) {
   const auto wanted = artifact_of(args);
   if (!wanted) return ended(ToolStatus::invalid, wanted.error().text);
   const auto id = parse_id<ArtifactKind>(*wanted);
@@ -116,7 +116,6 @@ CallEnd ToolBroker::read_artifact(const RunId& root,
   source.read = [this, id = *id](std::uint64_t offset, std::size_t limit) {
     return journal_.blob(id, offset, limit);
   };
-  const ArtifactBounds bounds{limits::inline_bytes_max, stop};
   ToolAnswer answer =
       tool == "artifact_search" ? artifact_search(source, args, bounds) : artifact_read(source, args, bounds);
   return ended(answer.status, std::move(answer.text));

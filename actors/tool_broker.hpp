@@ -13,6 +13,7 @@
 
 #include "runtime/journal.hpp"
 #include "runtime/run/driver.hpp"
+#include "runtime/tools/builtin.hpp"
 #include "runtime/tools/connector.hpp"
 
 namespace ratchet {
@@ -44,7 +45,7 @@ class ToolBroker {
   CallEnd read_artifact(const RunId& root,
                         const std::string& tool,
                         const std::string& args,
-                        const std::function<bool()>& stop);
+                        const ArtifactBounds& bounds);
   void run_jobs();
 
   JournalReader& journal_;

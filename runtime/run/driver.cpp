@@ -294,11 +294,13 @@ void RunDriver::start(const Effect& effect) {
   const OpenCall* call = state_.find_call(wanted.call_id);
   const ToolManifest* tool = tools_->find(call->tool);
   RATCHET_ENSURE(tool, "a planned call has a manifest in its version");
-  actions_.push_back(action::StartCall{wanted,
-                                       std::shared_ptr<const ToolManifest>(tools_, tool),
-                                       call->execution,
-                                       call->args.text,
-                                       idempotency_key(state_, call->call_id)});
+  actions_.push_back(
+      action::StartCall{wanted,
+                        std::shared_ptr<const ToolManifest>(tools_, tool),
+                        call->execution,
+                        call->args.text,
+                        idempotency_key(state_, call->call_id),
+                        std::size_t{state_.started->result_cap_tokens} * limits::bytes_per_token_shown});
 }
 
 }  // namespace ratchet

@@ -67,6 +67,7 @@ struct StartCall {
   std::shared_ptr<const ToolManifest> tool;  ///< keeps the whole version alive, also past the run
   Execution execution = Execution::call;
   std::string args, idempotency_key;
+  std::size_t answer_bytes_max = 0;  ///< what the run shows of one result: a tool that pages keeps to it
 };
 
 struct Stop {
