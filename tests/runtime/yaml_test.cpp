@@ -76,7 +76,7 @@ TEST(Yaml, RefusesWithLineAndColumn) {
       {"a: 1\n b: 2", "line 2, column 3: illegal map value"},
       {"x: 1\na: [1,2", "line 2, column 1: end of sequence flow not found"},
       {"a: 12345678901234567890",
-       "line 1, column 4: the integer 12345678901234567890 would lose digits: write it as a string"},
+       "line 1, column 4: the integer 12345678901234567890 has too many digits: write it as a string"},
       {"a: 1e999", "line 1, column 4: the number 1e999 is out of range"},
       {"a: \"\\ud83d\"", "line 1, column 11: invalid unicode: 55357"},
       {"a: 1\nb: \x04 c", "line 2, column 4: the control character U+0004 has to be escaped"},
