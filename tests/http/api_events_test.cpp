@@ -87,7 +87,12 @@ class EventsTest : public ApiTest {
     return fmt::format("/v1/runs/{}/events{}", to_string(run), query);
   }
 
-  MessageReceived message(std::string text) { return {text_content(std::move(text)), "test", ""}; }
+  MessageReceived message(std::string text) {
+    MessageReceived said;
+    said.content = text_content(std::move(text));
+    said.from = "test";
+    return said;
+  }
 
   RunId run;
 };

@@ -167,7 +167,10 @@ class ForgedTest : public InspectionTest {
 };
 
 TEST_F(ForgedTest, AChangedEventBreaksTheChain) {
-  node.happen(run, {MessageReceived{text_content("pay 10"), "test", ""}});
+  MessageReceived order;
+  order.content = text_content("pay 10");
+  order.from = "test";
+  node.happen(run, {order});
   node.finish(run);
   forged.forge = [](std::vector<Record>& records) {
     for (auto& record : records)

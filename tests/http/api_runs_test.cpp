@@ -97,7 +97,9 @@ TEST_F(RunsTest, EachMistakeInABodyIsNamed) {
   for (const auto& each : cases) {
     const auto reply = post("/v1/runs", each.body);
     EXPECT_EQ(reply.code(), each.code) << each.body.substr(0, 200) << "\n" << reply.raw.body;
-    if (each.pointer) EXPECT_EQ(reply.text("pointer"), each.pointer) << each.body.substr(0, 200);
+    if (each.pointer) {
+      EXPECT_EQ(reply.text("pointer"), each.pointer) << each.body.substr(0, 200);
+    }
   }
   EXPECT_TRUE(node.started.empty());
 }

@@ -68,7 +68,8 @@ class Validator {
   const json::value& resolve(const json::value& ref) const {
     const std::string_view pointer = ref.as_string();
     const auto* found = &document_;
-    for (const auto& step : split_pointer(pointer.substr(1)).value())
+    const auto steps = split_pointer(pointer.substr(1));
+    for (const auto& step : *steps)
       found = &found->as_object().at(step);
     return *found;
   }
