@@ -41,9 +41,9 @@ class BlobFiles {
   /// Removes what no commit refers to. Errors: store_unavailable.
   Result<void> sweep(const std::function<bool(const RunId&, std::uint32_t)>& is_known);
 
- private:
   std::string path(const RunId& run, std::uint32_t n) const;
 
+ private:
   std::string directory_;
   bool durable_;
   std::vector<std::string> fresh_;

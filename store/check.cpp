@@ -108,12 +108,18 @@ class Check {
           say_(fmt::format("{}{}", run_mark, (value ? entry.error() : value.error()).text));
       }
     }
-    for (const RunId& run : runs)
-      if (auto whole = run_is_whole(run); !whole) run_damage(run, whole.error());
+    for (const RunId& run : runs) {
+      Txn txn(environment_, Txn::Kind::read);
+      const auto whole = run_is_whole(txn, run);
+      if (whole) continue;
+      // A value that fails its checksum concerns its run; a page that makes no sense concerns all of them.
+      if (txn.failure()) return file_damage(quarantined(run, whole.error()).value().text);
+      run_damage(run, whole.error());
+    }
   }
 
-  Result<void> run_is_whole(const RunId& run) {
-    const auto value = txn_.get(Table::runs, layout::run_key(run));
+  Result<void> run_is_whole(Txn& txn, const RunId& run) {
+    const auto value = txn.get(Table::runs, layout::run_key(run));
     if (!value) return tl::unexpected(value.error());
     if (!*value) return fail(ErrorCode::corrupt, "an index names it, and it has no row");
     const auto stored = layout::read_run(**value);
@@ -121,7 +127,7 @@ class Check {
     if (const auto row = decode_row(stored->row); !row) return tl::unexpected(row.error());
     for (const layout::AppendRef& ref : stored->latest.refs()) {
       if (bytes_read_ > limits::check_bytes_max) return {};
-      const auto events = txn_.get(Table::events, layout::event_key(ref.append));
+      const auto events = txn.get(Table::events, layout::event_key(ref.append));
       if (!events) return tl::unexpected(events.error());
       if (!*events) return fail(ErrorCode::corrupt, fmt::format("append {} is missing", ref.append));
       bytes_read_ += (*events)->size();
@@ -155,7 +161,8 @@ class Check {
 
 void look(const std::string& path, const Say& say) {
   auto environment = Environment::open(path, Environment::Access::read_no_lock, true, 0);
-  if (!environment && environment.error().code == ErrorCode::not_found) return say(done_mark);
+  // Whatever else is the matter, the parent will meet it safely and say it better.
+  if (!environment && environment.error().code != ErrorCode::corrupt) return say(done_mark);
   if (!environment) return say(fmt::format("{}{}", file_mark, environment.error().text));
   Check(**environment, say).everything(path);
   say(done_mark);
@@ -163,32 +170,26 @@ void look(const std::string& path, const Say& say) {
 
 }  // namespace
 
-Result<std::vector<Error>> check_after_unclean_stop(const std::string& path) {
+Result<std::vector<Error>> check_before_serving(const std::string& path) {
   struct stat status{};
   // The process before may have died before it made the file.
   if (stat(path.c_str(), &status) != 0 || status.st_size == 0) return std::vector<Error>{};
-  const auto end = run_in_child([&](const Say& say) { look(path, say); });
-  if (!end) return tl::unexpected(end.error());
-
   std::vector<Error> damaged_runs;
+  std::string file_damage;
   bool done = false;
-  for (std::string_view rest = end->output; !rest.empty();) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    if (line.starts_with(file_mark))
-      return fail(ErrorCode::corrupt,
-                  fmt::format("{} is damaged: {}; {}", path, line.substr(file_mark.size()), advice));
-    if (line.starts_with(run_mark))
-      damaged_runs.push_back({ErrorCode::corrupt, std::string(line.substr(run_mark.size()))});
-    done = done || line == done_mark;
-  }
-  if (!done)
-    return fail(ErrorCode::corrupt,
-                fmt::format("{} is damaged: reading it ends with signal {} ({}); {}",
-                            path,
-                            end->signal,
-                            strsignal(end->signal),
-                            advice));
+  const auto signal = run_in_child(
+      [&](const Say& say) { look(path, say); },
+      [&](std::string_view line) {
+        if (line.starts_with(file_mark) && file_damage.empty()) file_damage = line.substr(file_mark.size());
+        if (line.starts_with(run_mark))
+          damaged_runs.push_back({ErrorCode::corrupt, std::string(line.substr(run_mark.size()))});
+        done = done || line == done_mark;
+      });
+  if (!signal) return tl::unexpected(signal.error());
+  if (file_damage.empty() && !done)
+    file_damage = fmt::format("reading it ends with signal {} ({})", *signal, strsignal(*signal));
+  if (!file_damage.empty())
+    return fail(ErrorCode::corrupt, fmt::format("{} is damaged: {}; {}", path, file_damage, advice));
   return damaged_runs;
 }
 

@@ -15,7 +15,7 @@ namespace ratchet {
 
 namespace {
 
-constexpr rlim_t cpu_seconds_max = 60;
+constexpr rlim_t cpu_seconds_max = 600;
 
 [[noreturn]] void be_the_child(int to_parent, const std::function<void(const Say&)>& work) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -41,7 +41,7 @@ constexpr rlim_t cpu_seconds_max = 60;
 
 }  // namespace
 
-Result<ChildEnd> run_in_child(const std::function<void(const Say&)>& work) {
+Result<int> run_in_child(const std::function<void(const Say&)>& work, const Say& hear) {
   const auto unavailable = [](std::string_view what) {
     return fail(ErrorCode::store_unavailable,
                 fmt::format("cannot {} for a check: {}", what, std::generic_category().message(errno)));
@@ -49,26 +49,33 @@ Result<ChildEnd> run_in_child(const std::function<void(const Say&)>& work) {
   std::array<int, 2> pipe_ends{};
   if (pipe2(pipe_ends.data(), O_CLOEXEC) != 0) return unavailable("make a pipe");
   const pid_t child = fork();
-  if (child < 0) return unavailable("make a process");
+  if (child < 0) {
+    close(pipe_ends[0]);
+    close(pipe_ends[1]);
+    return unavailable("make a process");
+  }
   if (child == 0) be_the_child(pipe_ends[1], work);
 
   close(pipe_ends[1]);
-  ChildEnd end;
+  std::string heard;
   std::array<char, 4096> buffer;
   for (;;) {
     const ssize_t bytes = read(pipe_ends[0], buffer.data(), buffer.size());
     if (bytes < 0 && errno == EINTR) continue;
     if (bytes <= 0) break;
-    end.output.append(buffer.data(), static_cast<std::size_t>(bytes));
+    heard.append(buffer.data(), static_cast<std::size_t>(bytes));
+    std::size_t begin = 0;
+    for (std::size_t end; (end = heard.find('\n', begin)) != std::string::npos; begin = end + 1)
+      hear(std::string_view(heard).substr(begin, end - begin));
+    heard.erase(0, begin);
   }
   close(pipe_ends[0]);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
+  if (WIFSIGNALED(status)) return WTERMSIG(status);
   // A sanitizer turns a signal into an exit status.
-  if (WIFEXITED(status) && WEXITSTATUS(status) != 0) end.signal = SIGABRT;
-  return end;
+  return WEXITSTATUS(status) == 0 ? 0 : SIGABRT;
 }
 
 }  // namespace ratchet

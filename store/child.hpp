@@ -10,17 +10,13 @@
 
 namespace ratchet {
 
-/// Reports one line to the parent.
+/// Takes one line of text, without a line break.
 using Say = std::function<void(std::string_view line)>;
 
-struct ChildEnd {
-  std::string output;  ///< the lines it said
-  int signal = 0;      ///< what killed it; 0: it came to its end
-};
-
-/// Forks, runs `work` in the child, and waits for it. The child ends with its parent, and after a minute of
-/// CPU time (damage can make a circle of pages). `work` must not rely on other threads.
+/// Forks, runs `work` in the child, and gives each line it says to `hear`, in this process, until the child
+/// has ended. Returns the signal that killed the child, or 0. The child ends with its parent, and after ten
+/// minutes of CPU time (damage can make a circle of pages). `work` must not rely on other threads.
 /// Errors: store_unavailable, where no process can be made.
-Result<ChildEnd> run_in_child(const std::function<void(const Say& say)>& work);
+Result<int> run_in_child(const std::function<void(const Say& say)>& work, const Say& hear);
 
 }  // namespace ratchet

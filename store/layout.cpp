@@ -121,6 +121,13 @@ std::uint64_t read_event_key(std::string_view key) {
   return key.size() == 8 ? read_u64(key) : 0;
 }
 
+std::uint32_t read_blob_number(std::string_view key) {
+  std::uint32_t number = 0;
+  for (const char byte : key.substr(std::min(key.size(), ulid_bytes)))
+    number = number << 8 | static_cast<std::uint8_t>(byte);
+  return number;
+}
+
 // --- events
 // --------------------------------------------------------------------------------------------------
 

@@ -64,6 +64,7 @@ Result<TimeAndRun> read_time_and_run(std::string_view key);
 /// Errors: corrupt.
 Result<RunId> read_run_key(std::string_view key);
 std::uint64_t read_event_key(std::string_view key);
+std::uint32_t read_blob_number(std::string_view key);
 
 // --- events
 // --------------------------------------------------------------------------------------------------

@@ -15,8 +15,6 @@ namespace ratchet {
 
 namespace {
 
-constexpr std::string_view file_name = "/journal.mdb";
-constexpr std::string_view next_append_key = "next_append";
 constexpr std::chrono::minutes readers_check_interval{1};
 constexpr std::chrono::seconds retry_interval{5};
 
@@ -45,12 +43,10 @@ Result<std::unique_ptr<LmdbJournal>> LmdbJournal::open(const StoreOptions& given
   auto lock = DirectoryLock::take(options.data_dir);
   if (!lock) return tl::unexpected(lock.error());
   const bool unclean = lock->unclean();
-  if (unclean) {
-    const auto damaged_runs = check_after_unclean_stop(path);
-    if (!damaged_runs) return tl::unexpected(damaged_runs.error());
-    for (const Error& damage : *damaged_runs)
-      options.on_damage(damage);
-  }
+  const auto damaged_runs = check_before_serving(path);
+  if (!damaged_runs) return tl::unexpected(damaged_runs.error());
+  for (const Error& damage : *damaged_runs)
+    options.on_damage(damage);
   if (auto marked = lock->mark_open(); !marked) return tl::unexpected(marked.error());
 
   auto environment = Environment::open(

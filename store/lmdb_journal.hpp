@@ -12,6 +12,9 @@ namespace ratchet {
 
 class LmdbJournal final : public Journal {
  public:
+  static constexpr std::string_view file_name = "/journal.mdb";
+  static constexpr std::string_view next_append_key = "next_append";  ///< in `meta`
+
   /// Errors: of `open_store`.
   static Result<std::unique_ptr<LmdbJournal>> open(const StoreOptions& options);
   /// Every commit is refused. Errors: of `open_store_for_reading`.

@@ -9,6 +9,7 @@
 #include "store/lmdb_journal.hpp"
 #include "store/pack.hpp"
 #include "store/rules.hpp"
+#include "store/run_reads.hpp"
 
 namespace ratchet {
 
@@ -20,95 +21,6 @@ constexpr std::size_t slice_rows = 256;
 tl::unexpected<Error> walk_failed(const Txn& txn) {
   return tl::unexpected(lmdb_error(txn.failure(), "walking a table"));
 }
-
-/// A run's stored value. Errors: unknown_run, corrupt, store_unavailable.
-Result<layout::StoredRun> find_run(Txn& txn, const RunId& run) {
-  const auto value = txn.get(Table::runs, layout::run_key(run));
-  if (!value) return quarantined(run, value.error());
-  if (!*value) return no_such_run(run);
-  auto stored = layout::read_run(**value);
-  if (!stored) return quarantined(run, stored.error());
-  return stored;
-}
-
-Result<RunRow> find_row(Txn& txn, const RunId& run) {
-  const auto stored = find_run(txn, run);
-  if (!stored) return tl::unexpected(stored.error());
-  auto row = decode_row(stored->row);
-  if (!row) return quarantined(run, row.error());
-  if (row->run_id != run) return quarantined(run, {ErrorCode::corrupt, "its row is of another run"});
-  return row;
-}
-
-/// Gathers packed records of one run from `from_seq` on, until there are about enough bytes of them.
-class Gatherer {
- public:
-  Gatherer(Txn& txn, const RunId& run, std::uint64_t from_seq, std::size_t bytes_max)
-      : txn_(txn), run_(run), from_seq_(from_seq), bytes_left_(bytes_max) {}
-
-  Result<void> gather() {
-    const auto stored = find_run(txn_, run_);
-    if (!stored) return tl::unexpected(stored.error());
-    const auto latest = stored->latest.refs();
-    if (!latest.empty() && from_seq_ < latest.front().first_seq)
-      if (auto gathered = from_chunks(); !gathered) return gathered;
-    return from_refs(latest);
-  }
-
-  std::vector<std::string>& packed() { return packed_; }
-
- private:
-  Result<void> from_chunks() {
-    Cursor at(txn_, Table::chunks);
-    // The last chunk that begins at `from_seq` or before it; there is none before the first.
-    bool more = at.seek_before(layout::chunk_key(run_, from_seq_ + 1)) && is_ours(at);
-    if (!more) more = at.seek(layout::chunk_key(run_, 0)) && is_ours(at);
-    for (; more && !full_; more = at.next() && is_ours(at)) {
-      const auto value = at.value();
-      if (!value) return quarantined(run_, value.error());
-      const auto chunk = layout::read_chunk(*value);
-      if (!chunk) return quarantined(run_, chunk.error());
-      if (auto gathered = from_refs(chunk->refs()); !gathered) return gathered;
-    }
-    if (txn_.failure()) return quarantined(run_, lmdb_error(txn_.failure(), "walking its chunks"));
-    return {};
-  }
-
-  bool is_ours(const Cursor& at) const { return at.key().starts_with(run_.ulid.view()); }
-
-  Result<void> from_refs(std::span<const layout::AppendRef> refs) {
-    for (const layout::AppendRef& ref : refs) {
-      if (full_) return {};
-      if (ref.first_seq + ref.events <= from_seq_) continue;
-      if (auto gathered = from_append(ref); !gathered) return quarantined(run_, gathered.error());
-    }
-    return {};
-  }
-
-  Result<void> from_append(const layout::AppendRef& ref) {
-    const auto value = txn_.get(Table::events, layout::event_key(ref.append));
-    if (!value) return tl::unexpected(value.error());
-    if (!*value) return fail(ErrorCode::corrupt, fmt::format("append {} is missing", ref.append));
-    const auto stored = layout::read_events(**value);
-    if (!stored) return tl::unexpected(stored.error());
-    if (stored->run != run_ || stored->first_seq != ref.first_seq || stored->events != ref.events)
-      return fail(ErrorCode::corrupt, fmt::format("append {} holds other events", ref.append));
-    const auto bytes = unpacked_size(stored->packed);
-    if (!bytes) return tl::unexpected(bytes.error());
-    full_ = *bytes > bytes_left_;
-    if (full_ && !packed_.empty()) return {};
-    bytes_left_ -= std::min(bytes_left_, *bytes);
-    packed_.emplace_back(stored->packed);
-    return {};
-  }
-
-  Txn& txn_;
-  RunId run_;
-  std::uint64_t from_seq_;
-  std::size_t bytes_left_;
-  bool full_ = false;
-  std::vector<std::string> packed_;
-};
 
 /// Where a list goes on: backwards through `by_team` or `by_parent`, in slices.
 struct Walk {
@@ -145,16 +57,15 @@ Result<RunRow> LmdbJournal::row(const RunId& run) {
 Result<std::vector<Record>> LmdbJournal::records(const RunId& run,
                                                  std::uint64_t from_seq,
                                                  std::size_t bytes_max) {
-  std::vector<std::string> packed;
+  Result<std::vector<std::string>> packed;
   {
     Txn txn(*environment_, Txn::Kind::read);
-    Gatherer gatherer(txn, run, from_seq, bytes_max);
-    if (auto gathered = gatherer.gather(); !gathered) return tl::unexpected(gathered.error());
-    packed = std::move(gatherer.packed());
+    packed = find_records(txn, run, from_seq, bytes_max);
   }
+  if (!packed) return tl::unexpected(packed.error());
   std::vector<Record> records;
-  records.reserve(packed.size());
-  for (const std::string& bytes : packed) {
+  records.reserve(packed->size());
+  for (const std::string& bytes : *packed) {
     const auto unpacked = unpack_record(bytes);
     if (!unpacked) return quarantined(run, unpacked.error());
     auto record = decode_record(*unpacked);
@@ -185,8 +96,8 @@ Result<std::vector<RunRow>> LmdbJournal::list(const RunQuery& query) {
       if (!more) break;
       walk.before = at.key();
       const auto entry = layout::read_time_and_run(at.key());
-      auto found = entry ? find_row(txn, entry->run) : tl::unexpected(entry.error());
-      // One damaged run must not hide all others: it is told of, and passed over.
+      // One damaged run must not hide all others: it is read by itself, told of, and passed over.
+      auto found = entry ? row(entry->run) : tl::unexpected(entry.error());
       if (!found)
         passed_over(found.error());
       else if (matches(query, *found))

@@ -1,0 +1,27 @@
+#pragma once
+// What one transaction says of one run: its row, and its records as they were packed.
+
+#include <string>
+#include <vector>
+
+#include "runtime/journal.hpp"
+#include "store/environment.hpp"
+#include "store/layout.hpp"
+
+namespace ratchet {
+
+/// The run's stored value; its `row` is a view into the transaction. Errors: unknown_run, corrupt,
+/// store_unavailable.
+Result<layout::StoredRun> find_run(Txn& txn, const RunId& run);
+
+/// Errors: as above.
+Result<RunRow> find_row(Txn& txn, const RunId& run);
+
+/// Packed records from the one that holds `from_seq` on, until about `bytes_max` of them (unpacked) are
+/// there; at least one, where there is any. Errors: as above.
+Result<std::vector<std::string>> find_records(Txn& txn,
+                                              const RunId& run,
+                                              std::uint64_t from_seq,
+                                              std::size_t bytes_max);
+
+}  // namespace ratchet
