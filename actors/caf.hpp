@@ -8,7 +8,10 @@
 //   delayed sends
 //     (they keep their receiver alive): time comes from actors/timer.hpp.
 
+#include <exception>
+#include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include <caf/actor_system.hpp>
@@ -26,9 +29,22 @@ void tell(const caf::actor& to, Message message) {
   caf::anon_send(to, std::move(message));
 }
 
-/// What every actor of ours does about mail it does not know and about errors that reach it.
+/// What every actor of ours does about mail it does not know, about errors that reach it, and about
+/// exceptions: the actor ends, `on_exception` is told what was thrown, and whoever watches the actor sees
+/// that it failed.
 template <class Actor>
-void harden(Actor* self) {
+void harden(Actor* self, std::function<void(const std::string&)> on_exception) {
+  self->set_exception_handler(
+      [on_exception = std::move(on_exception)](std::exception_ptr& thrown) -> caf::error {
+        try {
+          std::rethrow_exception(thrown);
+        } catch (const std::exception& exception) {
+          on_exception(exception.what());
+        } catch (...) {
+          on_exception("something that is no std::exception");
+        }
+        return caf::exit_reason::unhandled_exception;
+      });
   self->set_default_handler(
       [](caf::scheduled_actor*, caf::message_view&) -> caf::result<caf::message> { return caf::message{}; });
   self->set_error_handler([](caf::scheduled_actor*, caf::error&) {});

@@ -61,18 +61,16 @@ class RunShell {
   }
 
   void deliver(const std::shared_ptr<Command>& command) {
+    if (gave_up_) {
+      if (command->reply) command->reply(tl::unexpected(*gave_up_));
+      return;
+    }
     if (resting_) return tell(supervisor_, HandBack{run_, command});
     if (!driver_) {
       waiting_.push_back(command);
       return;
     }
-    if (command->team != row_.team && !command->team.empty()) {
-      if (command->reply) command->reply(fail(ErrorCode::unknown_run, "there is no run " + to_string(run_)));
-      return settle();
-    }
-    const Token token = command->reply ? ++last_token_ : 0;
-    if (token) replies_[token] = std::move(command->reply);
-    give({command->input, token});
+    if (auto given = admit(*command)) give(std::move(*given));
   }
 
   void append_ended(const AppendEnded& ended) {
@@ -154,9 +152,21 @@ class RunShell {
     driver_ = std::move(*driver);
     if (held_) driver_->hold();
     tell(supervisor_, TakenUp{run_});
-    give({input::Recovered{}, 0});
+    std::vector<signal::Given> waiting;
     for (const auto& command : std::exchange(waiting_, {}))
-      deliver(command);
+      if (auto given = admit(*command)) waiting.push_back(std::move(*given));
+    execute(driver_->begin(std::move(waiting), parts_->stamp()));
+  }
+
+  /// What the driver is given of a command; nothing, if it comes from another team.
+  std::optional<signal::Given> admit(Command& command) {
+    if (command.team != row_.team) {
+      if (command.reply) command.reply(fail(ErrorCode::unknown_run, "there is no run " + to_string(run_)));
+      return std::nullopt;
+    }
+    const Token token = command.reply ? ++last_token_ : 0;
+    if (token) replies_[token] = std::move(command.reply);
+    return signal::Given{std::move(command.input), token};
   }
 
   /// The run has failed every time it was taken up. It is paused with what its row says, because folding it
@@ -200,6 +210,7 @@ class RunShell {
       if (command->reply) command->reply(tl::unexpected(error));
     for (auto& [token, reply] : std::exchange(replies_, {}))
       reply(tl::unexpected(error));
+    gave_up_ = error;
     tell(supervisor_, TakenUp{run_});
     come_to_rest(row_.due_at);
   }
@@ -271,7 +282,17 @@ class RunShell {
     execute(driver_->reload(*records, parts_->stamp()));
   }
 
-  void act(action::Passivate&) { come_to_rest(row_.due_at); }
+  void act(action::Passivate&) {
+    // It was taken up without harm, though there was nothing to write: the next failure counts from zero.
+    if (row_.resumes > 0 && row_.status != RunStatus::finished) {
+      row_.resumes = 0;
+      RunAppend reset;
+      reset.first_seq = row_.last_seq + 1;
+      reset.row = row_;
+      parts_->writer.write({{std::move(reset)}, {}, {}, false}, [](const Result<Committed>&) {});
+    }
+    come_to_rest(row_.due_at);
+  }
 
   void act(action::GiveUp& gone) { give_up(gone.error); }
 
@@ -328,6 +349,7 @@ class RunShell {
   Timer::Ticket wake_ticket_ = 0;
   std::uint64_t wake_generation_ = 0;
   std::uint32_t claims_ = 0;
+  std::optional<Error> gave_up_;  ///< why this activation ended; late commands are answered with it
   bool after_failure_ = false;
   bool counted_ = false;
   bool held_ = false;
@@ -335,7 +357,9 @@ class RunShell {
 };
 
 caf::behavior run_behavior(Self* self, NodeParts* parts, const RunId& run, const caf::actor& supervisor) {
-  harden(self);
+  harden(self, [parts, run](const std::string& what) {
+    parts->log(LogLevel::error, fmt::format("run {}: its actor failed: {}", to_string(run), what));
+  });
   self->state.begin(parts, run, supervisor);
   return {
       [self](const Activate& activate) { self->state.activate(activate); },

@@ -56,8 +56,9 @@ class Supervisor {
   }
 
   void started(const Started& started) {
-    if (draining_)
-      return parts_->admission.leave(started.first->first.team);  // it is taken up at the next start
+    // While the server starts, the run may have been found in the journal before we were told of it; and
+    // while it stops, the next start takes it up. Either way it is counted by whoever takes it up.
+    if (draining_ || actors_.contains(started.run)) return parts_->admission.leave(started.first->first.team);
     tell(spawn(started.run), Adopt{started.first});
   }
 
@@ -181,7 +182,6 @@ class Supervisor {
     const bool failed = down.reason != caf::exit_reason::normal;
     if (failed) {
       ++view_->actor_failures;
-      parts_->log(LogLevel::error, fmt::format("the actor of run {} failed and is replaced", to_string(run)));
     }
     if (failed && !draining_) take_up(run, true);
     for (const auto& command : held.handed_back)
@@ -218,7 +218,9 @@ class Supervisor {
 };
 
 caf::behavior supervisor_behavior(Self* self, NodeParts* parts, SupervisorView* view) {
-  harden(self);
+  // Without its supervisor the node would take up nothing any more: it ends, and the next start has
+  // everything.
+  harden(self, [](const std::string& what) { crash("the supervisor failed: " + what, __FILE__, __LINE__); });
   self->state.begin(parts, view);
   return {
       [self](const RecoverAll&) { self->state.recover_all(); },

@@ -50,21 +50,14 @@ std::vector<std::size_t> Context::marked(std::span<const Entry> more) const {
   const auto at = [&](std::size_t index) -> const Entry& {
     return index < entries_.size() ? entries_[index] : more[index - entries_.size()];
   };
-  std::uint32_t blocks = 0;
-  std::size_t furthest = 0;
-  for (std::size_t i = entries_.size() + more.size(); i-- > 0;) {
-    const Entry& entry = at(i);
-    if (entry.mark != 0) {
-      if (marks.empty()) {
-        marks.push_back(i);
-      } else if (blocks <= mark_distance_blocks_max) {
-        furthest = i;
-        if (marks.size() == 1) marks.push_back(i);
-        marks[1] = furthest;
-      }
+  // The newest place that takes a mark, and the furthest one before it that is still near enough to the end.
+  std::uint32_t blocks_after = 0;
+  for (std::size_t i = entries_.size() + more.size(); i-- > 0 && blocks_after <= mark_distance_blocks_max;) {
+    if (at(i).mark != 0) {
+      if (marks.size() == 2) marks.pop_back();
+      marks.push_back(i);
     }
-    if (!marks.empty()) blocks += entry.blocks;
-    if (blocks > mark_distance_blocks_max) break;
+    blocks_after += at(i).blocks;
   }
   return marks;
 }
