@@ -1,0 +1,44 @@
+#pragma once
+// The real server as a process of its own, driven over its API.
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "tests/fakes/process.hpp"
+
+namespace ratchet::crashing {
+
+struct Answer {
+  long status = 0;  ///< 0: no answer
+  std::string body;
+};
+
+class Server {
+ public:
+  /// A configuration whose model `scripted` plays `scenario`; everything lives in a fresh directory.
+  explicit Server(const std::string& scenario);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  void start();
+  void kill();
+  /// SIGTERM; the exit status.
+  int drain();
+
+  Answer get(const std::string& path) const;
+  Answer post(const std::string& path, const std::string& body) const;
+  /// Reads the run's event stream until an event of at least this number was seen, or the time is over.
+  void follow(const std::string& run, std::uint64_t seq, long timeout_ms = 60'000) const;
+  /// `ratchet journal verify` on the data directory of a stopped server: its exit status.
+  int verify_journal() const;
+  std::string errors() const;
+
+ private:
+  std::filesystem::path directory_;
+  std::string url_;
+  std::unique_ptr<fakes::Process> process_;
+};
+
+}  // namespace ratchet::crashing
