@@ -1,9 +1,9 @@
 #include "http/cli/api_client.hpp"
 
-#include <boost/json/parse.hpp>
 #include <curl/curl.h>
 #include <fmt/format.h>
 
+#include "http/cli/fields.hpp"
 #include "http/config/listen.hpp"
 #include "runtime/model/sse.hpp"
 #include "runtime/result.hpp"
@@ -36,19 +36,15 @@ ExitStatus status_for(long http_status) {
   }
 }
 
-/// The text of an RFC 9457 problem: its code, what happened, and where.
+/// The text of an RFC 9457 problem: what happened, its code, and where.
 std::string problem_text(long http_status, const std::string& body) {
-  boost::system::error_code error;
-  const auto json = boost::json::parse(body, error);
-  const auto field = [&](const char* name) -> std::string {
-    const auto* object = error ? nullptr : json.if_object();
-    const auto* value = object == nullptr ? nullptr : object->if_contains(name);
-    return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
-  };
-  const auto code = field("code"), detail = field("detail"), pointer = field("pointer");
+  const Fields problem(body);
+  const auto code = problem.text("code"), detail = problem.text("detail"), pointer = problem.text("pointer");
   if (code.empty()) return fmt::format("the server answered {} without saying why", http_status);
-  return fmt::format(
-      "{} ({}){}", detail.empty() ? field("title") : detail, code, pointer.empty() ? "" : " at " + pointer);
+  return fmt::format("{} ({}){}",
+                     detail.empty() ? problem.text("title") : detail,
+                     code,
+                     pointer.empty() ? "" : " at " + pointer);
 }
 
 Failure refused(long http_status, std::string body) {

@@ -5,8 +5,9 @@
 #include <optional>
 #include <thread>
 
-#include <boost/json/parse.hpp>
 #include <fmt/format.h>
+
+#include "http/cli/fields.hpp"
 
 namespace ratchet::cli {
 
@@ -16,25 +17,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto pause_min = std::chrono::milliseconds(100);
 constexpr auto pause_max = std::chrono::milliseconds(2'000);
-
-struct EventHead {
-  std::uint64_t seq = 0;  // 0: a preview
-  std::string stop_reason;
-};
-
-EventHead read_head(const std::string& data) {
-  EventHead head;
-  boost::system::error_code error;
-  const auto json = boost::json::parse(data, error);
-  const auto* object = error ? nullptr : json.if_object();
-  if (object == nullptr) return head;
-  // Events of descendants carry no number of this run: they are not counted.
-  if (const auto* seq = object->if_contains("seq"); seq != nullptr && seq->is_int64())
-    head.seq = static_cast<std::uint64_t>(seq->get_int64());
-  if (const auto* reason = object->if_contains("stop_reason"); reason != nullptr && reason->is_string())
-    head.stop_reason = std::string(reason->get_string());
-  return head;
-}
 
 ExitStatus status_of(std::string_view stop_reason) {
   return stop_reason == "final_answer" ? ExitStatus::done : ExitStatus::ended_otherwise;
@@ -82,18 +64,20 @@ class Following {
       follower_.on_event(type, data);
       return true;
     }
-    const auto head = read_head(data);
-    if (head.seq > 0 && head.seq <= after_) return true;  // seen before
-    if (head.seq > 0) after_ = head.seq;
+    const Fields event(data);
+    const auto seq = event.number("seq");
+    // Events of descendants carry no number of this run.
+    if (seq > 0 && seq <= after_) return true;  // seen before
+    if (seq > 0) after_ = seq;
     follower_.on_event(type, data);
-    if (type == "run.finished") stop_reason_ = head.stop_reason;
+    if (type == "run.finished" && seq > 0) stop_reason_ = event.text("stop_reason");
     return !stop_reason_;
   }
 
   /// The run was over before the first event that would have been new.
   Outcome<ExitStatus> outcome_of_row() {
     return api_.get(path_).map(
-        [](const std::string& body) { return status_of(read_head(body).stop_reason); });
+        [](const std::string& body) { return status_of(Fields(body).text("stop_reason")); });
   }
 
   ApiClient& api_;

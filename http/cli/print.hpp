@@ -32,7 +32,7 @@ class EventPrinter {
   void delta(const std::string& data);
 
  private:
-  void line(std::uint64_t seq, std::string_view type, const std::string& words);
+  void line(std::uint64_t seq, const std::string& type, const std::string& words);
   void below(std::string_view text, std::size_t bytes_max);
 
   std::ostream& out_;

@@ -6,10 +6,10 @@
 #include <iostream>
 #include <sstream>
 
-#include <boost/json/parse.hpp>
 #include <fmt/format.h>
 
 #include "http/cli/definitions.hpp"
+#include "http/cli/fields.hpp"
 #include "runtime/hash.hpp"
 #include "runtime/ids.hpp"
 #include "runtime/json/writer.hpp"
@@ -33,27 +33,14 @@ Done say(Context& context, const Outcome<std::string>& reply, const ForPeople& f
   return ExitStatus::done;
 }
 
-std::string member(const std::string& body, const char* name) {
-  boost::system::error_code error;
-  const auto json = boost::json::parse(body, error);
-  const auto* object = error ? nullptr : json.if_object();
-  const auto* value = object == nullptr ? nullptr : object->if_contains(name);
-  if (value == nullptr) return "?";
-  if (value->is_string()) return harmless(std::string(value->get_string()));
-  return value->is_int64() ? std::to_string(value->get_int64()) : "?";
-}
-
 /// The place in the file that a refusal of the server is about.
 Failure explained(const Definition& definition, Failure failure) {
-  boost::system::error_code error;
-  const auto json = boost::json::parse(failure.body, error);
-  const auto* object = error ? nullptr : json.if_object();
-  const auto* pointer = object == nullptr ? nullptr : object->if_contains("pointer");
-  if (pointer == nullptr || !pointer->is_string()) {
+  const auto pointer = Fields(failure.body).text("pointer");
+  if (pointer.empty()) {
     failure.text = fmt::format("{}: {}", definition.file, failure.text);
     return failure;
   }
-  const auto position = definition.document.locate(std::string(pointer->get_string()));
+  const auto position = definition.document.locate(pointer);
   failure.text = fmt::format("{}:{}:{}: {}", definition.file, position.line, position.column, failure.text);
   return failure;
 }
@@ -77,8 +64,10 @@ Done apply_files(Context& context, const std::vector<std::string>& paths) {
       if (!reply) return tl::unexpected(explained(definition, reply.error()));
       const auto done = say(context, reply, [&](const std::string& body) {
         if (agent)
-          context.out << fmt::format(
-              "agent {} version {} {}\n", definition.id, member(body, "version"), member(body, "state"));
+          context.out << fmt::format("agent {} version {} {}\n",
+                                     definition.id,
+                                     harmless(Fields(body).text("version")),
+                                     harmless(Fields(body).text("state")));
         else
           context.out << fmt::format("tool {}\n", definition.id);
       });
@@ -131,7 +120,7 @@ Done send_message(Context& context,
     append_json_string(json, idempotency_key);
   }
   return say(context, context.api.post(run_path(run_id, "/messages"), json + "}"), [&](const auto& body) {
-    context.out << "event " << member(body, "seq") << "\n";
+    context.out << "event " << harmless(Fields(body).text("seq")) << "\n";
   });
 }
 

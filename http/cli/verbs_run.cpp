@@ -2,9 +2,9 @@
 
 #include <ostream>
 
-#include <boost/json/parse.hpp>
 #include <fmt/format.h>
 
+#include "http/cli/fields.hpp"
 #include "http/cli/follow.hpp"
 #include "http/cli/verbs.hpp"
 #include "runtime/json/utf8.hpp"
@@ -47,12 +47,7 @@ std::string start_body(const StartOptions& options, const std::string& input) {
 
 /// What a person can do about a run that waits.
 void hint(Context& context, const std::string& run_id, const std::string& data) {
-  boost::system::error_code error;
-  const auto json = boost::json::parse(data, error);
-  const auto* object = error ? nullptr : json.if_object();
-  const auto* reasons = object == nullptr ? nullptr : object->if_contains("reasons");
-  if (reasons == nullptr || !reasons->is_array()) return;
-  for (const auto& reason : reasons->get_array()) {
+  for (const auto& reason : Fields(data).texts("reasons")) {
     if (reason == "message")
       context.err << fmt::format("answer with: ratchet runs message {} TEXT\n", run_id);
     if (reason == "operator") context.err << fmt::format("go on with: ratchet runs resume {}\n", run_id);
@@ -94,13 +89,9 @@ Done start_run(Context& context, const StartOptions& options) {
   const auto reply = context.api.post("/v1/runs", start_body(options, *input));
   if (!reply) return tl::unexpected(reply.error());
 
-  boost::system::error_code error;
-  const auto json = boost::json::parse(*reply, error);
-  const auto* object = error ? nullptr : json.if_object();
-  const auto* id = object == nullptr ? nullptr : object->if_contains("run_id");
-  if (id == nullptr || !id->is_string())
+  const auto run_id = Fields(*reply).text("run_id");
+  if (run_id.empty())
     return failed(ExitStatus::ended_otherwise, "the server accepted the run without naming it", *reply);
-  const std::string run_id(id->get_string());
   context.out << (context.json ? *reply : run_id) << "\n" << std::flush;
   if (options.detach) return ExitStatus::done;
   return follow(context, run_id, {.after = 0, .was_there = true});

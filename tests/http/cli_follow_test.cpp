@@ -156,7 +156,7 @@ TEST(ApiClient, TurnsTheStatusOfAReplyIntoThatOfTheCommand) {
 }
 
 TEST(ApiClient, SaysSoWhenTheReplyIsNoProblemDocument) {
-  for (const std::string body : {"", "<html>", "[]", "{\"code\":1}"}) {
+  for (const std::string body : {"", "<html>", "[]", "{\"detail\":\"x\"}"}) {
     ByteServer server({reply("500 Oops", body)});
     ApiClient api("http://" + server.host_port(), "");
     EXPECT_THAT(api.get("/").error().text, HasSubstr("the server answered 500")) << body;
