@@ -66,7 +66,8 @@ class Server::Impl {
     if (error)
       return fail(ErrorCode::invalid_request, fmt::format("'{}' is no numeric address", options_.address));
     if (auto bound = listen({address, options_.port}); !bound) return tl::unexpected(bound.error());
-    connections_max_ = std::min(options_.connections_max, raise_file_limit() - other_files);
+    const auto files = std::max(raise_file_limit(), 2 * other_files);
+    connections_max_ = std::min(options_.connections_max, files - other_files);
     await_connection();
     work_.emplace(context_.get_executor());  // the thread goes on until `finish`
     thread_ = std::thread([this] { run(); });

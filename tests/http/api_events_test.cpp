@@ -1,10 +1,13 @@
 // Event streams: complete, in order, without repetition, whatever happens meanwhile; and pages of JSON.
 
+#include <atomic>
+#include <future>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "runtime/json/dom.hpp"
+#include "tests/fakes/forged_journal.hpp"
 #include "tests/http/api_fixture.hpp"
 
 namespace ratchet {
@@ -315,6 +318,42 @@ TEST_F(EventsTest, ALongRecordIsReadWhateverComesMeanwhile) {
   while (seq < 101 && reader.next())
     ++seq;
   EXPECT_EQ(seq, 101u);
+}
+
+class HeldReadTest : public EventsTest {
+ protected:
+  HeldReadTest() : forged(journal) {}
+
+  void SetUp() override {
+    service = std::make_unique<Service>(ServiceParts{node, feed, forged, clock, catalog, metrics}, options);
+    serve_on(service->start().value());
+    EventsTest::SetUp();
+  }
+
+  ForgedJournal forged;
+};
+
+TEST_F(HeldReadTest, WhatOverflowsDuringAReadIsReadAfterIt) {
+  std::promise<void> reading, go_on;
+  std::atomic<bool> first = true;
+  forged.forge = [&](std::vector<Record>&) {
+    if (!first.exchange(false)) return;
+    reading.set_value();
+    go_on.get_future().wait();
+  };
+  Reader reader(port(), path());
+  reading.get_future().wait();
+  // Two batches that do not fit the queue together; nothing comes after them that would show the gap.
+  const std::string large(15'000, 'x');
+  node.happen(run, std::vector<Payload>(12, message(large)));
+  std::vector<Payload> last(12, message(large));
+  last.push_back(RunFinished{});
+  node.happen(run, last);
+  go_on.set_value();
+  std::uint64_t seq = 0;
+  while (reader.next())
+    ++seq;
+  EXPECT_EQ(seq, 26u);
 }
 
 TEST_F(EventsTest, ThousandOpenStreamsAllHearOfAnEvent) {

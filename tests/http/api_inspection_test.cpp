@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "tests/fakes/forged_journal.hpp"
 #include "tests/http/api_fixture.hpp"
 
 namespace ratchet {
@@ -102,56 +103,6 @@ TEST_F(InspectionTest, TheRecordProvesItself) {
   EXPECT_EQ(reply.text("events"), get(path).text("last_seq"));
   EXPECT_EQ(reply.text("head"), to_string(journal.row(run)->head));
 }
-
-/// A journal that tells other records than were written.
-class ForgedJournal final : public Journal {
- public:
-  explicit ForgedJournal(Journal& real) : real_(real) {}
-
-  std::function<void(std::vector<Record>&)> forge;
-
-  Result<RunRow> row(const RunId& run) override { return real_.row(run); }
-
-  Result<std::vector<Record>> records(const RunId& run, std::uint64_t seq, std::size_t bytes) override {
-    auto records = real_.records(run, seq, bytes);
-    if (records && forge) forge(*records);
-    return records;
-  }
-
-  Result<std::vector<RunRow>> list(const RunQuery& query) override { return real_.list(query); }
-
-  Result<std::vector<RunId>> active() override { return real_.active(); }
-
-  Result<std::vector<RunId>> due(Timestamp now, std::size_t limit) override { return real_.due(now, limit); }
-
-  Result<std::optional<Timestamp>> next_due() override { return real_.next_due(); }
-
-  Result<std::optional<IdempotencyEntry>> idempotency(std::string_view scope, std::string_view key) override {
-    return real_.idempotency(scope, key);
-  }
-
-  Result<std::string> blob(const ArtifactId& id, std::uint64_t offset, std::uint64_t limit) override {
-    return real_.blob(id, offset, limit);
-  }
-
-  Result<ArtifactInfo> artifact(const ArtifactId& id) override { return real_.artifact(id); }
-
-  Result<std::vector<std::pair<std::string, std::string>>> definitions(std::string_view table,
-                                                                       std::string_view prefix) override {
-    return real_.definitions(table, prefix);
-  }
-
-  Result<std::vector<Result<Committed>>> commit(std::span<const Commit> batch) override {
-    return real_.commit(batch);
-  }
-
-  JournalHealth health() override { return health_; }
-
-  JournalHealth health_{true, "fsync", 1, 2};
-
- private:
-  Journal& real_;
-};
 
 class ForgedTest : public InspectionTest {
  protected:
