@@ -22,6 +22,8 @@ class Decider {
   explicit Decider(Draft& draft) : draft_(draft), state_(draft.state) {}
 
   Result<void> operator()(const input::Recovered&) {
+    // A run that is over is taken up only to answer a command about it.
+    if (state_.finished()) return {};
     if (state_.cancel) {
       draft_.finish(StopReason::cancelled);
       return {};
@@ -31,7 +33,7 @@ class Decider {
   }
 
   Result<void> operator()(const input::Due&) {
-    if (state_.cancel) return {};
+    if (state_.finished() || state_.cancel) return {};
     if (state_.pause) {
       if (draft_.now() >= state_.pause->expires_at)
         draft_.finish(StopReason::pause_expired, "nobody answered in time");

@@ -6,6 +6,7 @@
 namespace ratchet {
 
 void Draft::emit(Payload payload, std::uint32_t step) {
+  RATCHET_ENSURE(!state.finished(), "nothing follows run.finished");
   Event event;
   event.seq = state.last_seq + 1;
   event.at = stamp.at;
