@@ -38,7 +38,11 @@ mapfile -t model < <(model_options "$@")
 
 # --- the log -----------------------------------------------------------------------------------------------
 
-enough() { [[ -r $1 && $(wc -c <"$1") -ge 65536 ]]; }
+# Long enough, and with something in it that the scripted model can find.
+enough() {
+  [[ -f $1 && -r $1 && $(wc -c <"$1") -ge 65536 ]] &&
+    tail -c 2000000 "$1" | grep -a -i -E 'error|fail|half-|warn|denied|timeout|install' >/dev/null
+}
 
 # A real log of many pages, at most its last 2 MB: that of the package manager, of the system, of the kernel; where a
 # container has none of them, the list of what is installed here.
@@ -85,31 +89,32 @@ export RATCHET_URL=http://$address
 say "registering the agent: ratchet apply -f examples/"
 "$ratchet" apply -f examples/
 
-say "ratchet run triage --input @log ($(wc -c <"$work/input.log") bytes), and after its third tool result: kill -9"
+# Early enough for any model to have something left to do, and while it is answering.
+kill_at_step=2
+[[ ${model[0]} != --config ]] || kill_at_step=4
+say "ratchet run triage --input @log ($(wc -c <"$work/input.log") bytes); while the model answers step $kill_at_step: kill -9"
 mkfifo "$work/events"
 "$ratchet" run triage --input "@$work/input.log" --user dev:demo --idempotency-key demo-1 >"$work/events" 2>&1 &
 client=$!
 exec 3<"$work/events"
-results=0
+killed=""
 run=""
 while IFS= read -r line <&3; do
   printf '%s\n' "$line"
   [[ -n $run || $line != run_* ]] || run=$line
-  [[ $line =~ ^\ *[0-9]+\ +tool\.result ]] || continue
-  results=$((results + 1))
-  if ((results == 3)); then
-    kill -9 "$server"
-    wait "$server" 2>/dev/null || true
-    say "SIGKILL: the server is dead. Starting it again; the client has stayed."
-    start_server "$address"
-    echo
-  fi
+  [[ -z $killed && $line =~ ^\ *[0-9]+\ +model\.requested\ +step\ $kill_at_step, ]] || continue
+  killed=yes
+  kill -9 "$server"
+  wait "$server" 2>/dev/null || true
+  say "SIGKILL: the server is dead. Starting it again; the client waits."
+  start_server "$address"
+  echo
 done
 exec 3<&-
 status=0
 wait "$client" || status=$?
 client=""
-((results >= 3)) || die "the run ended before the kill (status $status)"
+[[ -n $killed ]] || die "the run ended before the kill (status $status)"
 
 say "stopping the server (SIGTERM), and checking what it wrote: ratchet journal verify"
 kill "$server"
