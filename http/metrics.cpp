@@ -52,14 +52,14 @@ class Metrics::Impl {
 
   // --- events
 
-  void on(const RunRow&, const RunStarted&) { runs_started_.Increment(); }
+  void on(const RunRow&, Timestamp, const RunStarted&) { runs_started_.Increment(); }
 
-  void on(const RunRow& row, const RunFinished& finished) {
+  void on(const RunRow& row, Timestamp at, const RunFinished& finished) {
     runs_.Add({{"outcome", std::string(name(finished.stop_reason))}}).Increment();
-    run_seconds_.Observe(seconds(ms_between(row.created_at, row.finished_at)));
+    run_seconds_.Observe(seconds(ms_between(row.created_at, at)));
   }
 
-  void on(const RunRow& row, const ModelCompleted& reply) {
+  void on(const RunRow& row, Timestamp, const ModelCompleted& reply) {
     steps_.Increment();
     model_requests_.Add({{"model", row.model}, {"outcome", "ok"}}).Increment();
     model_seconds_.Add({{"model", row.model}}, model_buckets).Observe(seconds(reply.latency_ms));
@@ -67,24 +67,24 @@ class Metrics::Impl {
     count(row.model, reply.usage, reply.cost_usd);
   }
 
-  void on(const RunRow& row, const ModelFailed& failed) {
+  void on(const RunRow& row, Timestamp, const ModelFailed& failed) {
     model_requests_.Add({{"model", row.model}, {"outcome", std::string(name(failed.kind))}}).Increment();
     count(row.model, failed.charged, failed.charged_usd);
   }
 
-  void on(const RunRow&, const ToolResult& result) {
+  void on(const RunRow&, Timestamp, const ToolResult& result) {
     tool_calls_.Add({{"outcome", std::string(name(result.status))}}).Increment();
     tool_seconds_.Observe(seconds(result.latency_ms));
   }
 
-  void on(const RunRow&, const CallUnknown&) { unknown_calls_.Increment(); }
+  void on(const RunRow&, Timestamp, const CallUnknown&) { unknown_calls_.Increment(); }
 
-  void on(const RunRow&, const RunResumed& resumed) {
+  void on(const RunRow&, Timestamp, const RunResumed& resumed) {
     resumes_.Add({{"cause", std::string(name(resumed.reason))}}).Increment();
   }
 
   template <class Other>
-  void on(const RunRow&, const Other&) {}
+  void on(const RunRow&, Timestamp, const Other&) {}
 
   // --- requests and the scrape
 
@@ -190,7 +190,7 @@ Metrics::~Metrics() = default;
 
 void Metrics::on_commit(const RunRow& row, std::span<const Event> events) {
   for (const auto& event : events)
-    std::visit([&](const auto& payload) { impl_->on(row, payload); }, event.payload);
+    std::visit([&](const auto& payload) { impl_->on(row, event.at, payload); }, event.payload);
 }
 
 void Metrics::on_request(std::string_view method, std::string_view route, int status, double seconds) {
