@@ -1,0 +1,179 @@
+#include "runtime/audit/call_ledger.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace ratchet {
+
+namespace {
+
+/// The built-in tools that change or read nothing but the run's own memory: answered without an execution.
+bool is_local(std::string_view tool) {
+  return tool == "notes_write" || tool == "notes_read" || tool == "todo_write";
+}
+
+bool is_cut_off(ModelStop stop) {
+  return stop == ModelStop::max_tokens || stop == ModelStop::refusal || stop == ModelStop::context_overflow;
+}
+
+}  // namespace
+
+void CallLedger::replied(const ModelCompleted& completed) {
+  calls_.clear();
+  results_ = 0;
+  for (const ReplyBlock& block : completed.content) {
+    if (block.type != ReplyBlockType::call) continue;
+    findings_.require(!is_cut_off(completed.stop_reason), 2, "a reply that was cut off contributes a call");
+    findings_.require(!block.call_id.empty(), 2, "a call has no id");
+    findings_.require(ids_.insert(block.call_id).second,
+                      2,
+                      fmt::format("call {} is not the first of its id", block.call_id));
+    Call call;
+    call.call_id = block.call_id;
+    call.tool = block.tool;
+    call.args = block.args;
+    call.readable = block.args_error.empty();
+    call.args_hash = sha256(block.args);
+    calls_.push_back(std::move(call));
+  }
+}
+
+CallLedger::Call* CallLedger::find(std::string_view call_id, std::string_view event) {
+  const auto at =
+      std::find_if(calls_.begin(), calls_.end(), [&](const Call& call) { return call.call_id == call_id; });
+  if (at != calls_.end()) return &*at;
+  findings_.complain(2, fmt::format("{} of {}, which the last reply did not call", event, call_id));
+  return nullptr;
+}
+
+void CallLedger::requested(const ToolRequested& requested) {
+  Call* call = find(requested.call_id, "tool.requested");
+  if (!call) return;
+  const auto next = std::find_if(
+      calls_.begin(), calls_.end(), [](const Call& each) { return each.stage == Stage::replied; });
+  findings_.require(&*next == call, 2, "calls are not asked for in the order of the reply, each once");
+  findings_.require(requested.tool == call->tool && requested.args_hash == call->args_hash,
+                    3,
+                    fmt::format("{} asks for something else than the reply", requested.call_id));
+  findings_.require(!call->readable || requested.args.text == call->args,
+                    3,
+                    fmt::format("{} has other arguments than the reply", requested.call_id));
+  const Verdict& verdict = requested.verdict;
+  call->allowed = verdict.decision == Decision::allow;
+  call->writes = requested.side_effects != SideEffects::none;
+  call->stage = Stage::requested;
+  const bool sound = verdict.granted && verdict.schema == "ok" && call->readable;
+  findings_.require(!call->allowed || sound, 3, "a call is allowed against a station's word");
+}
+
+void CallLedger::planned(const ToolPlanned& planned, std::uint32_t step, bool paused) {
+  Call* call = find(planned.call_id, "tool.planned");
+  if (!call) return;
+  const std::string& id = planned.call_id;
+  findings_.require(call->allowed, 3, fmt::format("{} is planned without an allow", id));
+  findings_.require(!is_local(call->tool), 3, fmt::format("{} needs no execution", id));
+  findings_.require(
+      planned.args_hash == call->args_hash, 3, fmt::format("{} is planned with other arguments", id));
+  findings_.require(planned.idempotency_key == fmt::format("{}/{}/{}", to_string(findings_.run()), step, id),
+                    4,
+                    fmt::format("{} is planned under the key {}", id, planned.idempotency_key));
+  findings_.require(planned.attempt == call->attempts + 1,
+                    4,
+                    fmt::format("attempt {} of {} follows attempt {}", planned.attempt, id, call->attempts));
+  findings_.require(planned.execution == Execution::call || planned.attempt > 1,
+                    4,
+                    fmt::format("{} is asked for before it was tried", id));
+  findings_.require(!planned.until || call->tool == "wait", 3, fmt::format("{} waits, but is no wait", id));
+  const bool may = call->stage == Stage::requested || call->stage == Stage::planned ||
+                   (call->stage == Stage::doubted && call->did_not_happen);
+  findings_.require(may, 2, fmt::format("{} is planned although it is settled or in doubt", id));
+  findings_.require(!paused || call->did_not_happen, 3, fmt::format("{} is planned in a pause", id));
+  call->attempts = planned.attempt;
+  call->did_not_happen = false;
+  call->stage = Stage::planned;
+}
+
+void CallLedger::doubted(const CallUnknown& unknown) {
+  Call* call = find(unknown.call_id, "call.unknown");
+  if (!call) return;
+  findings_.require(call->stage == Stage::planned,
+                    3,
+                    fmt::format("{} is called unknown, but was not under way", unknown.call_id));
+  findings_.require(
+      call->writes, 3, fmt::format("{} changes nothing: it can be tried again", unknown.call_id));
+  call->stage = Stage::doubted;
+}
+
+void CallLedger::resolved(const CallResolved& resolved) {
+  Call* call = find(resolved.call_id, "call.resolved");
+  if (!call) return;
+  findings_.require(
+      call->stage == Stage::doubted, 3, fmt::format("{} is resolved, but not in doubt", resolved.call_id));
+  call->happened = resolved.outcome == CallOutcome::happened;
+  call->did_not_happen = !call->happened;
+}
+
+void CallLedger::ended(const ToolResult& result) {
+  Call* call = find(result.call_id, "tool.result");
+  if (!call) return;
+  findings_.require(call->stage != Stage::settled, 2, fmt::format("{} gets a second result", result.call_id));
+  findings_.require(call->stage != Stage::replied, 2, fmt::format("{} was never asked for", result.call_id));
+  ++results_;
+  findings_.require(result.order == results_,
+                    2,
+                    fmt::format("result {} of the batch has order {}", results_, result.order));
+  call->abandoned = result.status == ToolStatus::cancelled;
+  if (!call->abandoned) {
+    if (call->allowed) {
+      judge_executed(*call, result);
+    } else {
+      judge_refused(*call, result);
+    }
+  }
+  call->stage = Stage::settled;
+}
+
+void CallLedger::judge_refused(const Call& call, const ToolResult& result) {
+  const bool refused = result.status == ToolStatus::invalid || result.status == ToolStatus::denied;
+  findings_.require(
+      refused, 3, fmt::format("{} was not allowed and ends with {}", call.call_id, name(result.status)));
+}
+
+void CallLedger::judge_executed(const Call& call, const ToolResult& result) {
+  if (call.stage == Stage::doubted) {
+    findings_.require(
+        call.happened, 3, fmt::format("{} is in doubt and ends without anybody's word", call.call_id));
+    return;
+  }
+  // Arguments may turn out not to fit only when they are used; anything else needs an execution.
+  const bool ran = call.stage == Stage::planned || is_local(call.tool);
+  findings_.require(ran || result.status == ToolStatus::invalid,
+                    3,
+                    fmt::format("{} ends with {}, but was never planned", call.call_id, name(result.status)));
+}
+
+void CallLedger::require_settled(std::string_view before) {
+  for (const Call& call : calls_)
+    findings_.require(
+        call.stage == Stage::settled, 2, fmt::format("{} although {} has no result", before, call.call_id));
+}
+
+void CallLedger::require_none_abandoned() {
+  for (const Call& call : calls_)
+    findings_.require(!call.abandoned, 2, fmt::format("the run goes on after it gave up {}", call.call_id));
+}
+
+bool CallLedger::any_under_way() const {
+  return std::any_of(
+      calls_.begin(), calls_.end(), [](const Call& call) { return call.stage == Stage::planned; });
+}
+
+std::vector<std::string> CallLedger::in_doubt() const {
+  std::vector<std::string> ids;
+  for (const Call& call : calls_)
+    if (call.stage == Stage::doubted) ids.push_back(call.call_id);
+  return ids;
+}
+
+}  // namespace ratchet

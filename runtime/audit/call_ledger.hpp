@@ -1,0 +1,61 @@
+#pragma once
+// The calls of the last reply, as the auditor sees them: each is asked for once, may run only after it was
+// planned, and gets exactly one result. Private to the auditor.
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/audit/findings.hpp"
+#include "runtime/event/definitions.hpp"
+
+namespace ratchet {
+
+class CallLedger {
+ public:
+  explicit CallLedger(Findings& findings) : findings_(findings) {}
+
+  void replied(const ModelCompleted& completed);
+  void requested(const ToolRequested& requested);
+  /// `paused`: the run waits for a person at this moment.
+  void planned(const ToolPlanned& planned, std::uint32_t step, bool paused);
+  void ended(const ToolResult& result);
+  void doubted(const CallUnknown& unknown);
+  void resolved(const CallResolved& resolved);
+  /// Complains about every call that has no result yet: `before` says what may not come before that.
+  void require_settled(std::string_view before);
+  /// Complains if calls were settled as cancelled although the run goes on.
+  void require_none_abandoned();
+
+  bool any_under_way() const;
+  std::vector<std::string> in_doubt() const;
+
+ private:
+  enum class Stage { replied, requested, planned, doubted, settled };
+
+  struct Call {
+    std::string call_id, tool, args;
+    bool readable = true;  ///< its arguments are one JSON object
+    Stage stage = Stage::replied;
+    Hash args_hash;
+    bool allowed = false;
+    bool writes = false;
+    std::uint32_t attempts = 0;
+    bool happened = false;        ///< a person has said so
+    bool did_not_happen = false;  ///< likewise; allows one more attempt
+    bool abandoned = false;       ///< settled as cancelled
+  };
+
+  Call* find(std::string_view call_id, std::string_view event);
+  void judge_refused(const Call& call, const ToolResult& result);
+  void judge_executed(const Call& call, const ToolResult& result);
+
+  Findings& findings_;
+  std::vector<Call> calls_;
+  std::set<std::string> ids_;  ///< of the whole run
+  std::uint32_t results_ = 0;
+};
+
+}  // namespace ratchet

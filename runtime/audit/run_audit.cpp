@@ -1,0 +1,250 @@
+#include "runtime/audit/run_audit.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "runtime/event/fields.hpp"
+
+namespace ratchet {
+
+namespace {
+
+template <class T>
+bool is(const Event& event) {
+  return std::holds_alternative<T>(event.payload);
+}
+
+bool has(const std::vector<PauseReason>& reasons, PauseReason reason) {
+  return std::find(reasons.begin(), reasons.end(), reason) != reasons.end();
+}
+
+bool has_calls(const ModelCompleted& completed) {
+  return std::any_of(completed.content.begin(), completed.content.end(), [](const ReplyBlock& block) {
+    return block.type == ReplyBlockType::call;
+  });
+}
+
+}  // namespace
+
+// --- the chain and the envelope
+// -----------------------------------------------------------------------------------------------------------
+
+void RunAudit::add(const Record& record) {
+  findings_.look_at(last_seq_ + 1);
+  findings_.require(!record.events.empty(), 1, "a record holds no event");
+  findings_.require(record.head_before == head_, 1, "a record does not continue the hash chain");
+  findings_.require(salts_.insert(record.salt).second, 1, "two records have the same salt");
+  for (const Event& event : record.events) {
+    findings_.look_at(event.seq);
+    link(record, event);
+    envelope(event);
+    event_ = &event;
+    std::visit([this](const auto& payload) { check(payload); }, event.payload);
+    gates(event);
+    last_seq_ = event.seq;
+  }
+}
+
+/// h(n) = SHA-256(h(n-1) ‖ envelope ‖ SHA-256(salt ‖ payload))
+void RunAudit::link(const Record& record, const Event& event) {
+  std::string bytes(head_.view());
+  fields::put_varint(bytes, event.payload.index() + 1);
+  fields::put_varint(bytes, event.seq);
+  fields::put_varint(bytes, fields::zigzag(event.at.us));
+  fields::put_varint(bytes, event.step);
+  fields::put_varint(bytes, event.lease_version);
+  std::string salted(reinterpret_cast<const char*>(record.salt.data()), record.salt.size());
+  salted += encode_payload(event.payload);
+  bytes += sha256(salted).view();
+  head_ = sha256(bytes);
+}
+
+void RunAudit::expect(std::uint64_t last_seq, const Hash& head) {
+  findings_.look_at(last_seq_);
+  findings_.require(
+      last_seq == last_seq_, 1, fmt::format("the row says {} events, there are {}", last_seq, last_seq_));
+  findings_.require(head == head_, 1, "the row has another head than the chain");
+}
+
+void RunAudit::envelope(const Event& event) {
+  findings_.require(
+      event.seq == last_seq_ + 1, 1, fmt::format("event {} follows event {}", event.seq, last_seq_));
+  findings_.require(!finished_, 1, fmt::format("{} follows run.finished", type_name(event)));
+  findings_.require((event.seq == 1) == is<RunStarted>(event), 1, "run.started is not the first event, once");
+  findings_.require(event.lease_version >= lease_,
+                    1,
+                    fmt::format("lease {} writes after lease {}", event.lease_version, lease_));
+  lease_ = event.lease_version;
+  if (!is<ModelRequested>(event))
+    findings_.require(event.step == spend_.step(),
+                      1,
+                      fmt::format("an event of step {} in step {}", event.step, spend_.step()));
+}
+
+/// What may not happen in a pause or after a cancel, whatever it says. Called after the event was checked.
+void RunAudit::gates(const Event& event) {
+  const bool starts = is<ModelRequested>(event) || is<ToolPlanned>(event) || is<RunResumed>(event);
+  findings_.require(
+      !cancelled_ || !starts, 2, fmt::format("{} after run.cancel_requested", type_name(event)));
+  const bool moves = is<ModelRequested>(event) || is<ModelCompleted>(event) || is<ToolRequested>(event);
+  findings_.require(!pause_ || !moves, 3, fmt::format("{} in a pause", type_name(event)));
+}
+
+void RunAudit::artifacts(const Content& content) {
+  for (const Block& block : content) {
+    if (!block.artifact) continue;
+    const ArtifactRef& artifact = *block.artifact;
+    findings_.require(block.text.empty(), 1, "a block has text and an artifact");
+    findings_.require(artifact.n > 0 && artifact.n <= blobs_ + 1,
+                      1,
+                      fmt::format("artifact {} of the run follows {}", artifact.n, blobs_));
+    findings_.require(artifact.head.size() <= artifact.bytes, 1, "an artifact is shorter than its head");
+    blobs_ = std::max(blobs_, artifact.n);
+  }
+}
+
+// --- the life of the run
+// -----------------------------------------------------------------------------------------------------------
+
+void RunAudit::check(const RunStarted& started) {
+  spend_.started(started);
+  interactive_ = started.interactive;
+  deadline_at_ = started.deadline_at;
+  artifacts(started.input);
+}
+
+void RunAudit::check(const MessageReceived& message) {
+  findings_.require(!cancelled_, 2, "a message is taken although the run is being cancelled");
+  if (!message.idempotency_key.empty())
+    findings_.require(message_keys_.insert(message.idempotency_key).second, 2, "a message is taken twice");
+  ++unread_;
+  if (pause_) pause_->message_came = true;
+  artifacts(message.content);
+}
+
+void RunAudit::check(const ModelRequested& requested) {
+  findings_.require(event_->at < deadline_at_, 5, "a model call is asked for after the deadline");
+  calls_.require_settled("a model call is asked for");
+  calls_.require_none_abandoned();
+  findings_.require(!answered_ || unread_ > 0, 2, "the run goes on after its final answer, asked by nobody");
+  spend_.requested(requested, event_->step, event_->at);
+  unread_ = 0;
+  answered_ = false;
+}
+
+void RunAudit::check(const ModelCompleted& completed) {
+  spend_.completed(completed);
+  calls_.replied(completed);
+  answered_ = !has_calls(completed) && completed.stop_reason != ModelStop::pause_turn;
+}
+
+void RunAudit::check(const ModelFailed& failed) {
+  spend_.failed(failed);
+}
+
+void RunAudit::check(const ToolRequested& requested) {
+  calls_.requested(requested);
+}
+
+void RunAudit::check(const ToolPlanned& planned) {
+  findings_.require(!spend_.overrun(), 5, "a call is planned after an overrun");
+  calls_.planned(planned, event_->step, pause_.has_value());
+}
+
+void RunAudit::check(const ToolResult& result) {
+  findings_.require(result.cut_at <= result.bytes, 1, "a model is shown more than there is");
+  artifacts(result.content);
+  calls_.ended(result);
+}
+
+void RunAudit::check(const BudgetWarning& warning) {
+  spend_.warned(warning);
+}
+
+void RunAudit::check(const CallUnknown& unknown) {
+  calls_.doubted(unknown);
+}
+
+void RunAudit::check(const CallResolved& resolved) {
+  findings_.require(!cancelled_, 3, "a call is resolved although the run is being cancelled");
+  artifacts(resolved.result);
+  calls_.resolved(resolved);
+}
+
+void RunAudit::check(const RunPaused& paused) {
+  findings_.require(!paused.reasons.empty(), 3, "a pause has no reason");
+  findings_.require(paused.expires_at > event_->at, 3, "a pause never expires");
+  findings_.require(paused.call_ids == calls_.in_doubt() || has(paused.reasons, PauseReason::operator_),
+                    3,
+                    "a pause names other calls than those in doubt");
+  if (has(paused.reasons, PauseReason::unknown_outcome)) {
+    findings_.require(!paused.call_ids.empty(), 3, "a pause for calls in doubt, and there is none");
+    findings_.require(!calls_.any_under_way(), 3, "a pause while another call is under way");
+  }
+  if (has(paused.reasons, PauseReason::message))
+    findings_.require(interactive_ && answered_, 3, "a pause for a message without an answer before it");
+  if (!has(paused.reasons, PauseReason::operator_)) {
+    findings_.require(!pause_, 3, "a pause in a pause");
+    findings_.require(!spend_.in_flight(), 3, "a pause while a model call is under way");
+  }
+  // An operator's pause lies over whatever else the run waits for; the time counts from the first.
+  const Timestamp since = pause_ ? pause_->since : event_->at;
+  pause_ = Pause{paused, since, unread_ > 0};
+}
+
+void RunAudit::check(const RunResumed& resumed) {
+  if (!pause_) return findings_.complain(3, "run.resumed without a pause");
+  findings_.require(has(pause_->said.reasons, resumed.reason), 3, "the run is resumed for another reason");
+  const std::int64_t waited_us = std::max<std::int64_t>(event_->at.us - pause_->since.us, 0);
+  findings_.require(resumed.deadline_at.us == deadline_at_.us + waited_us,
+                    5,
+                    fmt::format("a wait of {} us moves the deadline by {} us",
+                                waited_us,
+                                resumed.deadline_at.us - deadline_at_.us));
+  if (resumed.reason == PauseReason::unknown_outcome)
+    findings_.require(calls_.in_doubt().empty(), 3, "the run is resumed while a call is in doubt");
+  if (resumed.reason == PauseReason::message)
+    findings_.require(pause_->message_came, 3, "the run is resumed for a message, and there is none");
+  deadline_at_ = resumed.deadline_at;
+  pause_.reset();
+}
+
+void RunAudit::check(const RunCancelRequested&) {
+  findings_.require(!cancelled_, 2, "the run is cancelled twice");
+  cancelled_ = true;
+}
+
+void RunAudit::check(const RunFinished& finished) {
+  spend_.finished(finished);
+  calls_.require_settled("the run ends");
+  check_reason(finished);
+  finished_ = true;
+}
+
+void RunAudit::check_reason(const RunFinished& finished) {
+  const StopReason reason = finished.stop_reason;
+  findings_.require((reason == StopReason::cancelled) == cancelled_,
+                    2,
+                    fmt::format("the run ends as {}, cancelled: {}", name(reason), cancelled_));
+  findings_.require((reason == StopReason::final_answer) != finished.report.has_value(),
+                    2,
+                    "a report belongs to a run without a final answer");
+  switch (reason) {
+    case StopReason::final_answer:
+      findings_.require(answered_ && finished.result, 2, "a final answer that nobody gave");
+      findings_.require(unread_ == 0, 2, "the run ends although a message was not read");
+      break;
+    case StopReason::time_limit:
+      findings_.require(event_->at >= deadline_at_, 5, "stopped on the time limit before it was reached");
+      break;
+    case StopReason::pause_expired:
+      findings_.require(
+          pause_ && event_->at >= pause_->said.expires_at, 3, "a pause that has not expired ends the run");
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace ratchet

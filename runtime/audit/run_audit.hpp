@@ -1,0 +1,73 @@
+#pragma once
+// The audit of one run: the chain, the life of the run, and the two ledgers. Private to the auditor.
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "runtime/audit/call_ledger.hpp"
+#include "runtime/audit/findings.hpp"
+#include "runtime/audit/spend_ledger.hpp"
+#include "runtime/event/codec.hpp"
+
+namespace ratchet {
+
+class RunAudit {
+ public:
+  explicit RunAudit(const RunId& run) : findings_(run), calls_(findings_), spend_(findings_) {}
+
+  void add(const Record& record);
+  void expect(std::uint64_t last_seq, const Hash& head);
+
+  const Findings& findings() const { return findings_; }
+
+ private:
+  struct Pause {
+    RunPaused said;
+    Timestamp since;
+    bool message_came = false;
+  };
+
+  void link(const Record& record, const Event& event);
+  void envelope(const Event& event);
+  void gates(const Event& event);
+  void artifacts(const Content& content);
+
+  // What each type of event may and may not say, given those before it.
+  void check(const RunStarted& started);
+  void check(const MessageReceived& message);
+  void check(const ModelRequested& requested);
+  void check(const ModelCompleted& completed);
+  void check(const ModelFailed& failed);
+  void check(const ToolRequested& requested);
+  void check(const ToolPlanned& planned);
+  void check(const ToolResult& result);
+  void check(const BudgetWarning& warning);
+  void check(const CallUnknown& unknown);
+  void check(const CallResolved& resolved);
+  void check(const RunPaused& paused);
+  void check(const RunResumed& resumed);
+  void check(const RunCancelRequested& cancel);
+  void check(const RunFinished& finished);
+  void check_reason(const RunFinished& finished);
+
+  Findings findings_;
+  CallLedger calls_;
+  SpendLedger spend_;
+
+  Hash head_;
+  std::set<std::array<std::uint8_t, 16>> salts_;
+  std::uint64_t last_seq_ = 0;
+  std::uint32_t lease_ = 1;
+  const Event* event_ = nullptr;  ///< the one that is looked at
+
+  bool interactive_ = false, cancelled_ = false, finished_ = false, answered_ = false;
+  Timestamp deadline_at_;
+  std::optional<Pause> pause_;
+  std::uint32_t unread_ = 0;  ///< messages that no request has pulled in yet
+  std::set<std::string> message_keys_;
+  std::uint32_t blobs_ = 0;
+};
+
+}  // namespace ratchet

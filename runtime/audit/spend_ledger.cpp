@@ -1,0 +1,178 @@
+#include "runtime/audit/spend_ledger.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace ratchet {
+
+namespace {
+
+/// Written down once more, apart from the runtime's own: an auditor that shares the arithmetic shares its
+/// mistakes.
+Usd price_rounded_up(std::int64_t tokens, Usd per_million) {
+  __extension__ using Wide = __int128;
+  const Wide nano_millionths = static_cast<Wide>(tokens) * per_million.nano;
+  const Wide whole = nano_millionths / 1'000'000;
+  return {static_cast<std::int64_t>(nano_millionths % 1'000'000 > 0 ? whole + 1 : whole)};
+}
+
+}  // namespace
+
+void SpendLedger::started(const RunStarted& started) {
+  budgets_ = started.budgets;
+  prices_ = started.model.prices;
+  providers_ = started.model.providers.size();
+  const std::int64_t asked = started.settings.max_output_tokens;
+  reply_tokens_max_ =
+      asked > 0 ? std::min(asked, started.model.max_output_tokens) : started.model.max_output_tokens;
+  findings_.require(providers_ > 0, 2, "the run has no model provider");
+}
+
+void SpendLedger::requested(const ModelRequested& requested, std::uint32_t step, Timestamp at) {
+  require_order(requested, step, at);
+  require_reservation(requested);
+  step_ = step;
+  attempt_ = requested.attempt;
+  provider_ = requested.provider;
+  in_flight_ = requested.reserved;
+  answered_ = false;
+  retry_at_.reset();
+  next_provider_.reset();
+}
+
+void SpendLedger::require_order(const ModelRequested& requested, std::uint32_t step, Timestamp at) {
+  findings_.require(!in_flight_, 2, "a model call is asked for while another is under way");
+  findings_.require(requested.provider < providers_, 2, "the request names no provider of the run");
+  const bool opens = step == step_ + 1;
+  findings_.require(opens || step == step_, 2, fmt::format("step {} follows step {}", step, step_));
+  if (opens) {
+    findings_.require(answered_, 2, fmt::format("step {} begins although step {} has no reply", step, step_));
+    findings_.require(
+        requested.attempt == 1, 2, fmt::format("step {} begins with attempt {}", step, requested.attempt));
+    findings_.require(step == 1 || requested.provider == provider_, 2, "a step begins with another provider");
+    return;
+  }
+  findings_.require(requested.attempt == attempt_ + 1,
+                    2,
+                    fmt::format("attempt {} follows attempt {}", requested.attempt, attempt_));
+  findings_.require(retry_at_ || next_provider_, 2, "an attempt is repeated that was not to be");
+  findings_.require(!retry_at_ || at >= *retry_at_, 2, "an attempt is repeated before its time");
+  findings_.require(
+      requested.provider == next_provider_.value_or(provider_), 2, "a repeated attempt goes elsewhere");
+}
+
+void SpendLedger::require_reservation(const ModelRequested& requested) {
+  const Amount& reserved = requested.reserved;
+  findings_.require(!overrun(), 5, "a model call is asked for after an overrun");
+  findings_.require(requested.max_tokens > 0 && requested.max_tokens <= reply_tokens_max_,
+                    5,
+                    fmt::format("a reply of {} tokens is asked for", requested.max_tokens));
+  findings_.require(reserved.tokens >= requested.max_tokens + requested.estimated_tokens,
+                    5,
+                    fmt::format("{} tokens are reserved for {} in and {} out",
+                                reserved.tokens,
+                                requested.estimated_tokens,
+                                requested.max_tokens));
+  const Usd needed = price_rounded_up(requested.max_tokens, prices_.output) +
+                     price_rounded_up(requested.estimated_tokens, prices_.input);
+  // Both prices are rounded up, so the last nano-dollar of a budget may be one too few.
+  findings_.require(
+      reserved.usd.nano + 1 >= needed.nano,
+      5,
+      fmt::format("{} is reserved for what may cost {}", to_string(reserved.usd), to_string(needed)));
+  findings_.require(
+      usage_.total() + reserved.tokens <= budgets_.max_tokens,
+      5,
+      fmt::format(
+          "{} tokens used and {} reserved, of {}", usage_.total(), reserved.tokens, budgets_.max_tokens));
+  findings_.require(cost_ + reserved.usd <= budgets_.max_usd,
+                    5,
+                    fmt::format("{} used and {} reserved, of {}",
+                                to_string(cost_),
+                                to_string(reserved.usd),
+                                to_string(budgets_.max_usd)));
+}
+
+void SpendLedger::completed(const ModelCompleted& completed) {
+  const Usd cost = cost_of(completed.usage);
+  findings_.require(completed.cost_usd == cost,
+                    5,
+                    fmt::format("a reply cost {}, not {}", to_string(cost), to_string(completed.cost_usd)));
+  settle(completed.attempt, completed.usage, completed.cost_usd);
+  answered_ = true;
+}
+
+void SpendLedger::failed(const ModelFailed& failed) {
+  if (in_flight_ && failed.kind == FailureClass::lost) {
+    findings_.require(failed.charged.total() == in_flight_->tokens && failed.charged_usd == in_flight_->usd,
+                      5,
+                      fmt::format("a lost attempt is charged {} tokens and {} where {} and {} were reserved",
+                                  failed.charged.total(),
+                                  to_string(failed.charged_usd),
+                                  in_flight_->tokens,
+                                  to_string(in_flight_->usd)));
+  }
+  findings_.require(!failed.retry_at || !failed.next_provider, 2, "a failed attempt goes two ways");
+  settle(failed.attempt, failed.charged, failed.charged_usd);
+  retry_at_ = failed.retry_at;
+  next_provider_ = failed.next_provider;
+}
+
+void SpendLedger::settle(std::uint32_t attempt, const Usage& usage, Usd cost) {
+  findings_.require(in_flight_.has_value(), 2, "an outcome of a model call that is not under way");
+  findings_.require(
+      attempt == attempt_, 2, fmt::format("attempt {} ends, {} is under way", attempt, attempt_));
+  const bool sound = usage.input >= 0 && usage.output >= 0 && usage.cached_input >= 0 &&
+                     usage.cache_write >= 0 && cost.nano >= 0;
+  findings_.require(sound, 5, "a negative use");
+  in_flight_.reset();
+  usage_ += usage;
+  cost_ += cost;
+}
+
+Usd SpendLedger::cost_of(const Usage& usage) const {
+  const std::int64_t fresh = std::max<std::int64_t>(0, usage.input - usage.cached_input - usage.cache_write);
+  return price_rounded_up(fresh, prices_.input) + price_rounded_up(usage.cached_input, prices_.cached_input) +
+         price_rounded_up(usage.cache_write, prices_.cache_write) +
+         price_rounded_up(usage.output, prices_.output);
+}
+
+bool SpendLedger::overrun() const {
+  return usage_.total() > budgets_.max_tokens || cost_ > budgets_.max_usd;
+}
+
+void SpendLedger::warned(const BudgetWarning& warning) {
+  findings_.require(
+      warned_.insert(warning.which).second, 5, fmt::format("a second warning of {}", name(warning.which)));
+  const auto expect = [&](std::int64_t used, std::int64_t limit) {
+    findings_.require(
+        warning.used == used && warning.limit == limit,
+        5,
+        fmt::format(
+            "a warning says {} of {} where it is {} of {}", warning.used, warning.limit, used, limit));
+  };
+  switch (warning.which) {
+    case BudgetKind::steps:
+      return expect(step_, budgets_.max_steps);
+    case BudgetKind::tokens:
+      return expect(usage_.total(), budgets_.max_tokens);
+    case BudgetKind::usd:
+      return expect(cost_.nano, budgets_.max_usd.nano);
+    case BudgetKind::seconds:
+      return expect(warning.used, budgets_.max_seconds);
+  }
+}
+
+void SpendLedger::finished(const RunFinished& finished) {
+  findings_.require(!in_flight_, 2, "the run ends while a model call is under way");
+  findings_.require(finished.usage == usage_ && finished.cost_usd == cost_,
+                    5,
+                    "the totals are not the sum of what was used");
+  findings_.require(
+      finished.steps == step_, 5, fmt::format("{} steps are told of, there were {}", finished.steps, step_));
+  if (finished.stop_reason == StopReason::step_limit)
+    findings_.require(step_ >= budgets_.max_steps, 5, "stopped on the step limit before it was reached");
+}
+
+}  // namespace ratchet
