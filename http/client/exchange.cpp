@@ -106,7 +106,9 @@ int on_seek(void* user, curl_off_t offset, int origin) {
 }
 
 int on_connected(void* user, char*, char*, int, int) {
-  self(user).connected = true;
+  Exchange& exchange = self(user);
+  exchange.connected = true;
+  exchange.set_deadline(exchange.first_byte_deadline);
   return CURL_PREREQFUNC_OK;
 }
 
@@ -160,7 +162,9 @@ bool is_tls(std::string_view url) {
          });
 }
 
-/// HTTP/2 where TLS can negotiate it; one call on a connection otherwise.
+/// HTTP/2 where TLS can negotiate it, and then many calls share a connection; one call on a connection
+/// otherwise. The price of a connection of its own, measured on the loopback: 25 to 50 us of CPU and 0.1 ms;
+/// under TLS 1.7 ms of CPU and two round trips.
 void set_connection(CURL* easy, const HttpRequest& request) {
   const bool shared = is_tls(request.url) && request.repeatable;
   curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, shared ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1);
@@ -207,7 +211,7 @@ Easy make_easy(const TransportOptions& options) {
   curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
   curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);  // a model may be silent for minutes
   curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, 30L);
-  curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, 16'384L);
+  curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, 4'096L);
   curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, 16'384L);
   curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect_timeout_ms));
   curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);  // a name look-up that hangs is left behind, not waited for
@@ -246,12 +250,34 @@ bool Exchange::prepare(Easy handle) {
   curl_easy_setopt(easy.get(), CURLOPT_ERRORBUFFER, error_text);
   set_method(easy.get(), request);
   set_connection(easy.get(), request);
-  const auto after = [this](std::int64_t ms) {
-    return ms > 0 ? context.loop.now() + std::chrono::milliseconds(ms) : Deadlines::Time::max();
+  const auto now = std::chrono::steady_clock::now();  // not the loop's, which is that of the last event
+  const auto after = [now](std::int64_t ms) {
+    return ms > 0 ? now + std::chrono::milliseconds(ms) : Deadlines::Time::max();
   };
+  first_byte_deadline = after(request.first_byte_timeout_ms);
   total_deadline = after(request.total_timeout_ms);
-  set_deadline(after(request.first_byte_timeout_ms));
+  // Also of a call that waits for another's connection: libcurl lets those have a turn each, one after the
+  // other.
+  set_deadline(std::min(after(context.options.connect_timeout_ms), first_byte_deadline));
   return true;
+}
+
+HttpEnd Exchange::time_out() const {
+  if (deadline.at == total_deadline)
+    return {HttpEnd::Kind::timeout,
+            may_have_left(),
+            fmt::format("no whole reply within {} ms", request.total_timeout_ms)};
+  if (deadline.at == first_byte_deadline)
+    return {HttpEnd::Kind::timeout,
+            may_have_left(),
+            fmt::format("no byte of a reply within {} ms", request.first_byte_timeout_ms)};
+  if (!connected)
+    return {HttpEnd::Kind::unreachable,
+            false,
+            fmt::format("no connection within {} ms", context.options.connect_timeout_ms)};
+  return {HttpEnd::Kind::timeout,
+          may_have_left(),
+          fmt::format("the reply paused for more than {} ms", context.options.idle_timeout_ms)};
 }
 
 void Exchange::set_deadline(Deadlines::Time at) {

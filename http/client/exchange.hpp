@@ -63,6 +63,7 @@ struct Exchange {
   bool dial_refused = false;       ///< an address was the server's own
   bool delivering = false;         ///< is in `context.delivered`
   std::optional<HttpEnd> verdict;  ///< decided by us, whatever libcurl makes of it
+  Deadlines::Time first_byte_deadline = Deadlines::Time::max();
   Deadlines::Time total_deadline = Deadlines::Time::max();
   Deadlines::Slot deadline;
   char error_text[CURL_ERROR_SIZE] = {};
@@ -77,6 +78,9 @@ struct Exchange {
   bool may_have_left() const;
   /// Tells the end, once, unless the call was cancelled.
   void tell(const HttpEnd& end);
+  /// How it ended by its deadline.
+  HttpEnd time_out() const;
+  /// Sets the deadline of the phase it is in; the whole call's is kept as well.
   void set_deadline(Deadlines::Time at);
 };
 

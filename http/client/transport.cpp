@@ -8,8 +8,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "http/client/exchange.hpp"
 
 namespace ratchet {
@@ -123,25 +121,16 @@ struct Transport::Impl {
     context.deadlines.expire(
         context.loop.now(),
         [this](Ticket ticket) -> Deadlines::Slot& { return find(ticket).deadline; },
-        [this](Ticket ticket) { time_out(find(ticket)); });
+        [this](Ticket ticket) {
+          Exchange& exchange = find(ticket);
+          finish(exchange, exchange.time_out());
+        });
   }
 
   /// Of a call that has a deadline, and so is under way.
   Exchange& find(Ticket ticket) {
     const std::lock_guard lock(mutex);
     return *calls.at(ticket);
-  }
-
-  void time_out(Exchange& exchange) {
-    const bool total = exchange.deadline.at == exchange.total_deadline;
-    std::string text;
-    if (total)
-      text = fmt::format("no whole reply within {} ms", exchange.request.total_timeout_ms);
-    else if (exchange.reply_bytes == 0)
-      text = fmt::format("no byte of a reply within {} ms", exchange.request.first_byte_timeout_ms);
-    else
-      text = fmt::format("the reply paused for more than {} ms", context.options.idle_timeout_ms);
-    finish(exchange, {HttpEnd::Kind::timeout, exchange.may_have_left(), std::move(text)});
   }
 
   /// Takes the exchange out and tells its end. An exchange that is gone already is left alone.

@@ -323,6 +323,24 @@ TEST(Transport, EndsACallWhoseFirstByteDoesNotCome) {
   }
 }
 
+TEST(Transport, EndsAllCallsTogetherWhereNoConnectionComesAbout) {
+  // Calls over TLS wait for the first one's connection, which might be shared: they do not wait one after the
+  // other.
+  ByteServer server({ByteServer::Script{}});
+  TransportOptions options;
+  options.connect_timeout_ms = 30;
+  Transport transport(options);
+  std::vector<Started> calls;
+  for (int i = 0; i < 20; ++i)
+    calls.push_back(start(transport, post("https://" + server.host_port() + "/")));
+  for (const auto& call : calls) {
+    const auto seen = call.record->await_end();
+    EXPECT_EQ(seen.end->kind, Kind::unreachable);
+    EXPECT_FALSE(seen.end->may_have_left);
+  }
+  EXPECT_LT(server.connections(), 20u);
+}
+
 TEST(Transport, EndsACallThatFallsSilent) {
   ByteServer server(
       {{ByteServer::receive(), ByteServer::send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")}});
