@@ -78,7 +78,8 @@ struct CafNode::Parts {
                hub,
                timer,
                admission,
-               options.log},
+               options.log,
+               options.observer},
         system(configured(config, options.workers)),
         supervisor(spawn_supervisor(system, shared, view)) {}
 
@@ -190,6 +191,7 @@ void CafNode::start_run(StartRun command, Reply<RunAccepted> reply) {
                            : Result<RunAccepted>(tl::unexpected(outcome.error())));
     }
     ++parts.runs_started;
+    if (parts.options.observer) parts.options.observer->on_commit(first->first, first->second.events);
     // In this order: what the client does next must find the run's actor.
     tell(parts.supervisor, Started{run, first});
     reply(RunAccepted{run, version, false});

@@ -11,6 +11,7 @@
 #include "runtime/log.hpp"
 #include "runtime/model/client.hpp"
 #include "runtime/node.hpp"
+#include "runtime/observer.hpp"
 #include "runtime/tools/connector.hpp"
 
 namespace ratchet {
@@ -36,6 +37,7 @@ struct NodeOptions {
   std::size_t workers = 0;  ///< scheduler threads; 0: one per core
   std::string harness_version;
   Log log = [](LogLevel, const std::string&) {};
+  CommitObserver* observer = nullptr;  ///< borrowed; told of every commit of a run
 };
 
 class CafNode final : public Node {

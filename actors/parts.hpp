@@ -13,6 +13,7 @@
 #include "actors/tool_broker.hpp"
 #include "runtime/agent.hpp"
 #include "runtime/log.hpp"
+#include "runtime/observer.hpp"
 #include "runtime/run/driver.hpp"
 
 namespace ratchet {
@@ -65,6 +66,7 @@ struct NodeParts {
   Timer& timer;
   Admission& admission;
   Log log;
+  CommitObserver* observer = nullptr;  ///< told of every commit, where there is one
 
   Stamp stamp() const { return {clock.now(), system_entropy()}; }
 };

@@ -36,7 +36,9 @@ class RunShell {
   }
 
   void activate(const Activate& activate) {
+    wake_ticket_ = 0;
     after_failure_ = activate.after_failure;
+    if (activate.command) waiting_.push_back(activate.command);
     const auto row = parts_->journal.row(run_);
     if (!row) return give_up(row.error());
     row_ = *row;
@@ -51,7 +53,7 @@ class RunShell {
     RunAppend claim;
     claim.first_seq = row_.last_seq + 1;
     claim.row = row_;
-    write({{std::move(claim)}, {}, {}, false}, true);
+    write({{std::move(claim)}, {}, {}, false}, AppendEnded::Of::claim);
   }
 
   void adopt(const Adopt& adopt) {
@@ -75,15 +77,14 @@ class RunShell {
 
   void append_ended(const AppendEnded& ended) {
     const Result<Committed>& outcome = *ended.outcome;
-    if (ended.activation) {
-      if (outcome) return fold();
-      // Our own last append was still on its way: look again.
-      if (outcome.error().code == ErrorCode::conflict && ++claims_ < 8) return activate({after_failure_});
-      return give_up(outcome.error());
+    if (ended.of == AppendEnded::Of::events) {
+      if (!driver_) return;
+      return execute(outcome ? driver_->take(signal::Committed{}, parts_->stamp())
+                             : driver_->take(signal::Refused{outcome.error()}, parts_->stamp()));
     }
-    if (!driver_) return;
-    execute(outcome ? driver_->take(signal::Committed{}, parts_->stamp())
-                    : driver_->take(signal::Refused{outcome.error()}, parts_->stamp()));
+    if (!outcome) return try_again(outcome.error());
+    if (ended.of == AppendEnded::Of::claim) return fold();
+    give_up(Error{ErrorCode::internal_error, "the run failed each time it was taken up and is paused"});
   }
 
   void effect_ended(const EffectEnded& ended) {
@@ -111,12 +112,26 @@ class RunShell {
   void release() { self_->quit(); }
 
  private:
-  void write(Commit commit, bool activation) {
+  void write(Commit commit, AppendEnded::Of of) {
     parts_->writer.write(
-        std::move(commit),
-        [self = caf::actor_cast<caf::actor>(self_), activation](Result<Committed> outcome) {
-          tell(self, AppendEnded{std::make_shared<Result<Committed>>(std::move(outcome)), activation});
+        std::move(commit), [self = caf::actor_cast<caf::actor>(self_), of](Result<Committed> outcome) {
+          tell(self, AppendEnded{std::make_shared<Result<Committed>>(std::move(outcome)), of});
         });
+  }
+
+  /// The run could not be claimed: an append of its last activation was still on its way, or the store has no
+  /// room. A run that needs an actor is not left without one: it is tried again until it can be claimed.
+  void try_again(const Error& error) {
+    const bool passes = error.code == ErrorCode::conflict || error.code == ErrorCode::stale_lease ||
+                        error.code == ErrorCode::store_unavailable;
+    if (!passes || held_) return give_up(error);
+    if (error.code == ErrorCode::store_unavailable) {
+      for (const auto& command : std::exchange(waiting_, {}))
+        if (command->reply) command->reply(tl::unexpected(error));
+    }
+    wake_ticket_ = parts_->timer.at(
+        parts_->clock.now().plus_ms(limits::store_retry_ms),
+        [self = caf::actor_cast<caf::actor>(self_), again = Activate{after_failure_}] { tell(self, again); });
   }
 
   void count_in() {
@@ -197,9 +212,7 @@ class RunShell {
                 fmt::format("run {} failed {} times in a row and is paused",
                             to_string(run_),
                             limits::resumes_without_progress_max));
-    parts_->hub.publish(run_, record.events);
-    parts_->writer.write({{std::move(append)}, {}, {}, false}, [](const Result<Committed>&) {});
-    give_up(Error{ErrorCode::internal_error, "the run failed each time it was taken up and is paused"});
+    write({{std::move(append)}, {}, {}, false}, AppendEnded::Of::quarantine);
   }
 
   /// This activation ends: commands that wait are told why, and the supervisor that the run holds no actor.
@@ -228,7 +241,7 @@ class RunShell {
     Commit commit;
     commit.reserve = append.reserve;
     commit.runs.push_back(std::move(append.append));
-    write(std::move(commit), false);
+    write(std::move(commit), AppendEnded::Of::events);
   }
 
   void act(action::StartModel& start) {
@@ -267,7 +280,10 @@ class RunShell {
     call(std::move(answer.result));
   }
 
-  void act(action::Publish& publish) { parts_->hub.publish(run_, publish.events); }
+  void act(action::Publish& publish) {
+    parts_->hub.publish(run_, publish.events);
+    if (parts_->observer) parts_->observer->on_commit(row_, publish.events);
+  }
 
   void act(action::WakeAt& wake) {
     if (wake_ticket_) parts_->timer.cancel(wake_ticket_);
@@ -348,7 +364,6 @@ class RunShell {
   Token last_token_ = 0;
   Timer::Ticket wake_ticket_ = 0;
   std::uint64_t wake_generation_ = 0;
-  std::uint32_t claims_ = 0;
   std::optional<Error> gave_up_;  ///< why this activation ended; late commands are answered with it
   bool after_failure_ = false;
   bool counted_ = false;

@@ -27,9 +27,12 @@ struct Command {
 
 // --- what a run actor is told
 
-/// Take the run up from the journal. `after_failure`: its actor has just failed.
+/// Take the run up from the journal. `after_failure`: its actor has just failed. `command`: why, if for one;
+/// it comes along, because a run that waits rests again as soon as it was taken up and nothing is there for
+/// it.
 struct Activate {
   bool after_failure = false;
+  std::shared_ptr<Command> command = nullptr;
 };
 
 /// Take up the run that was just started: its row and its first record are at hand.
@@ -42,8 +45,9 @@ struct Deliver {
 };
 
 struct AppendEnded {
+  enum class Of { claim, quarantine, events };
   std::shared_ptr<Result<Committed>> outcome;
-  bool activation = false;
+  Of of = Of::events;
 };
 
 struct EffectEnded {

@@ -73,8 +73,7 @@ class Supervisor {
     } else if (found != actors_.end()) {
       tell(found->second.actor, Deliver{command});
     } else {
-      const caf::actor actor = take_up(run, false);
-      tell(actor, Deliver{command});
+      take_up(run, false, command);
     }
   }
 
@@ -147,10 +146,8 @@ class Supervisor {
     return actor;
   }
 
-  caf::actor take_up(const RunId& run, bool after_failure) {
-    caf::actor actor = spawn(run);
-    tell(actor, Activate{after_failure});
-    return actor;
+  void take_up(const RunId& run, bool after_failure, std::shared_ptr<Command> command = nullptr) {
+    tell(spawn(run), Activate{after_failure, std::move(command)});
   }
 
   void recover_more() {

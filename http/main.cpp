@@ -148,6 +148,7 @@ int serve(const ServeOptions& options) {
   auto parts = node_options(*config);
   parts.journal = journal->get();
   parts.catalog = &catalog;
+  parts.observer = &metrics;
   parts.models = &models;
   parts.connector = &connector;
   parts.clock = &clock;
