@@ -82,6 +82,7 @@ Result<Record> decode_record(std::string_view bytes) {
   std::memcpy(record.salt.data(), bytes.data() + 33, 16);
   fields::Input input{bytes.substr(49)};
   const std::uint64_t count = input.varint();
+  if (input.error) return refuse(input.error, 49);
   if (count > bytes.size()) return refuse("it claims more events than it has bytes", 49);
   // An event is many times larger than its bytes: room is made as they turn out to be events.
   record.events.reserve(std::min<std::uint64_t>(count, 64));

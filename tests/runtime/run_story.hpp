@@ -1,0 +1,133 @@
+#pragma once
+// A run in the words of the domain: what is said to it, and which events follow. Every story is audited when
+// it ends, so a test of one rule also checks all invariants.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "runtime/run/decide.hpp"
+#include "runtime/run/outstanding.hpp"
+
+namespace ratchet::stories {
+
+/// What a story begins with. The tools are `read` (no effects), `poll` (the same, repeatable), `send` (takes
+/// a key), `transfer` (offers a status check), `publish` (neither), `secret` (denied by policy), and those
+/// that ratchet brings along.
+struct Setting {
+  Budgets budgets;
+  ModelConfig model = default_model();
+  std::int64_t max_output_tokens = 0;
+  std::uint32_t result_cap_tokens = 2'000;
+  bool interactive = false;
+  std::string input = "Do it.";
+
+  static ModelConfig default_model();
+};
+
+ReplyBlock said(std::string text);
+/// Each call of the same tool has other arguments, unless they are given.
+ReplyBlock call_of(std::string tool, std::string args = {});
+
+class RunStory {
+ public:
+  explicit RunStory(Setting setting = {});
+  ~RunStory();
+  RunStory(const RunStory&) = delete;
+  RunStory& operator=(const RunStory&) = delete;
+
+  // --- what happens. Each returns the types of the events that follow, separated by spaces.
+  std::string begin() { return give(input::Recovered{}); }
+
+  std::string replies(std::vector<ReplyBlock> content,
+                      ModelStop stop = ModelStop::end_turn,
+                      std::optional<Usage> usage = Usage{100, 0, 0, 10});
+  std::string fails(FailureClass kind, std::int64_t retry_after_ms = -1);
+  std::string ends(const std::string& call_id, std::string text = "done", ToolStatus status = ToolStatus::ok);
+  std::string gets_lost(const std::string& call_id);
+  std::string did_not_happen(const std::string& call_id);
+  std::string is_told(std::string text, std::string key = {});
+
+  std::string is_cancelled() { return give(input::Cancel{"somebody", "why not"}); }
+
+  std::string has_stopped() { return give(input::Stopped{}); }
+
+  std::string resolves(const std::string& call_id, CallOutcome outcome, std::string result = "it did");
+
+  std::string resumes() { return give(input::Resume{"operator"}); }
+
+  std::string recovers() {
+    ++lease_;
+    return give(input::Recovered{});
+  }
+
+  std::string is_due() { return give(input::Due{}); }
+
+  std::string give(const Input& input);
+  /// The code of the refusal; nothing, if the input was taken.
+  std::optional<ErrorCode> refuses(const Input& input);
+
+  void pass_ms(std::int64_t ms) { now_ = now_.plus_ms(ms); }
+
+  /// Writes an event that no decision made, as the supervisor does with a poisoned run.
+  void write(const Event& event);
+
+  // --- what is there
+  const RunState& state() const { return state_; }
+
+  const Context& context() const { return *context_; }
+
+  const AgentVersion& agent() const { return *agent_; }
+
+  std::shared_ptr<const ToolBook> book() const { return book_; }
+
+  const std::vector<Event>& events() const { return events_; }
+
+  const std::vector<Blob>& blobs() const { return blobs_; }
+
+  const Decided& last() const { return last_; }
+
+  Timestamp now() const { return now_; }
+
+  bool finished(StopReason reason) const { return state_.stop_reason == reason; }
+
+  /// The last event of the type T; the story must have one.
+  template <class T>
+  const T& latest() const {
+    for (auto event = events_.rbegin(); event != events_.rend(); ++event)
+      if (const T* payload = std::get_if<T>(&event->payload)) return *payload;
+    ADD_FAILURE() << "the story has no " << T::type;
+    static const T none{};
+    return none;
+  }
+
+  template <class T>
+  int count() const {
+    int n = 0;
+    for (const Event& event : events_)
+      n += std::holds_alternative<T>(event.payload);
+    return n;
+  }
+
+ private:
+  Result<Decided> decide_on(const Input& input) const;
+  void take(Decided decided);
+  void fold_context();
+
+  std::shared_ptr<const AgentVersion> agent_;
+  std::shared_ptr<const ToolBook> book_;
+  RunState state_;
+  std::unique_ptr<Context> context_;
+  std::vector<Event> events_;
+  std::vector<Record> records_;
+  std::vector<Blob> blobs_;
+  Decided last_;
+  Timestamp now_{1'764'000'000'000'000};
+  std::uint32_t lease_ = 1;
+  std::uint8_t drawn_ = 0;
+};
+
+}  // namespace ratchet::stories

@@ -1,0 +1,135 @@
+#include "tests/sim/agents.hpp"
+
+#include <algorithm>
+
+#include "runtime/result.hpp"
+
+namespace ratchet::sim {
+
+namespace {
+
+constexpr std::string_view schema =
+    R"({"type":"object","properties":{"to":{"type":"string"},"n":{"type":"integer"}},)"
+    R"("required":["to"],"additionalProperties":false})";
+
+ToolManifest tool(std::string name,
+                  SideEffects effects,
+                  Idempotency idempotency,
+                  std::int64_t ttl_seconds = 86'400) {
+  ToolManifest manifest;
+  manifest.description = "Does what " + name + " says.";
+  manifest.digest = sha256(name);
+  manifest.name = std::move(name);
+  manifest.input_schema.text = schema;
+  manifest.kind = ToolKind::http;
+  manifest.side_effects = effects;
+  manifest.idempotency = idempotency;
+  manifest.idempotency_ttl_seconds = ttl_seconds;
+  manifest.timeout_ms = 2'000;
+  return manifest;
+}
+
+std::vector<ToolManifest> all_tools() {
+  std::vector<ToolManifest> tools{
+      tool("look_up", SideEffects::none, Idempotency::none),
+      tool("poll", SideEffects::none, Idempotency::none),
+      tool("send", SideEffects::external, Idempotency::key),
+      tool("send_soon", SideEffects::external, Idempotency::key, 4),
+      tool("update", SideEffects::internal, Idempotency::key, 60),
+      tool("transfer", SideEffects::external, Idempotency::status_check),
+      tool("publish", SideEffects::external, Idempotency::none),
+      tool("forbidden", SideEffects::external, Idempotency::none),
+  };
+  tools[1].repeatable = true;
+  for (const char* name :
+       {"artifact_read", "artifact_search", "notes_write", "notes_read", "todo_write", "wait"}) {
+    const ToolManifest* builtin = find_builtin(name);
+    RATCHET_ENSURE(builtin, "the simulator names a built-in tool that there is");
+    tools.push_back(*builtin);
+  }
+  std::sort(tools.begin(), tools.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return tools;
+}
+
+ProviderConfig draw_provider(Random& random) {
+  ProviderConfig provider;
+  provider.protocol = random.pick({Protocol::anthropic, Protocol::openai, Protocol::scripted});
+  provider.base_url = "http://model.example";
+  provider.model = "sim-" + std::to_string(random.below(100));
+  if (random.chance(300)) provider.max_tokens_field = "max_tokens";
+  return provider;
+}
+
+Budgets draw_budgets(Random& random) {
+  Budgets budgets;
+  budgets.max_steps = random.between(1, 12);
+  budgets.max_tokens = random.chance(200) ? random.between(0, 6'000) : 200'000;
+  budgets.max_usd = random.chance(200) ? Usd{random.between(0, 60'000'000)} : Usd{5'000'000'000};
+  budgets.max_seconds = random.chance(200) ? random.between(0, 30) : 600;
+  if (random.chance(20)) budgets.max_steps = 0;
+  return budgets;
+}
+
+}  // namespace
+
+Agent draw_agent(Random& random) {
+  auto version = std::make_shared<AgentVersion>();
+  version->version = 1;
+  version->tools = all_tools();
+  AgentDefinition& definition = version->definition;
+  definition.agent_id = "worker";
+  definition.model = "sim";
+  definition.system_prompt = "You work.";
+  definition.policy = {{"forbidden", Decision::deny}, {"*", Decision::allow}};
+  definition.result_cap_tokens = random.chance(300) ? 50 : 2'000;
+  definition.interactive = random.chance(200);
+  definition.digest = sha256("worker");
+  for (const ToolManifest& each : version->tools)
+    definition.tools.push_back(each.name);
+
+  Agent agent;
+  agent.model.name = "sim";
+  agent.model.context_window_tokens = random.chance(100) ? 4'000 : 200'000;
+  agent.model.max_output_tokens = random.chance(300) ? 100 : 1'000;
+  agent.model.prices = {Usd{3'000'000'000}, Usd{300'000'000}, Usd{3'750'000'000}, Usd{15'000'000'000}};
+  if (random.chance(100)) agent.model.prices = {};
+  for (std::uint64_t i = 0, count = 1 + random.below(3); i < count; ++i)
+    agent.model.providers.push_back(draw_provider(random));
+  auto book = ToolBook::make(version);
+  RATCHET_ENSURE(book, "the simulator's tools are sound");
+  agent.book = *book;
+  agent.version = std::move(version);
+  return agent;
+}
+
+RunStarted draw_run(Random& random, const Agent& agent, Timestamp now) {
+  RunStarted started;
+  started.agent_id = agent.version->definition.agent_id;
+  started.agent_version = agent.version->version;
+  started.agent_digest = agent.version->definition.digest;
+  for (const ToolManifest& each : agent.version->tools)
+    started.tools.push_back({each.name, each.digest});
+  started.model = agent.model;
+  started.input = text_content(draw_text(random, "the task"));
+  started.user_id = "user";
+  started.team = "team";
+  started.budgets = draw_budgets(random);
+  started.deadline_at = now.plus_ms(started.budgets.max_seconds * 1'000);
+  started.seed = random.next();
+  started.harness_version = "sim";
+  started.result_cap_tokens = agent.version->definition.result_cap_tokens;
+  started.interactive = agent.version->definition.interactive;
+  return started;
+}
+
+std::string draw_text(Random& random, std::string_view name) {
+  std::string text(name);
+  if (random.chance(80)) {
+    const std::size_t bytes = random.below(40'000);
+    while (text.size() < bytes)
+      text += random.chance(500) ? " – naïve 🏷" : " or words";
+  }
+  return text;
+}
+
+}  // namespace ratchet::sim

@@ -1,0 +1,141 @@
+#include "tests/sim/checks.hpp"
+
+#include "runtime/audit/auditor.hpp"
+#include "runtime/context/inspect.hpp"
+#include "runtime/model/wire.hpp"
+
+namespace ratchet::sim {
+
+namespace {
+
+void audit(Simulation& sim) {
+  Auditor auditor;
+  for (const auto& [run, told] : sim.witness.runs()) {
+    const auto records = sim.journal.records(run, 1, SIZE_MAX);
+    const auto row = sim.journal.row(run);
+    if (!records || !row) {
+      sim.witness.complain(to_string(run) + " cannot be read");
+      continue;
+    }
+    if (!(*records == told.records)) sim.witness.complain(to_string(run) + ": the journal has other records");
+    for (const Record& record : *records)
+      auditor.add(run, record);
+    auditor.expect(run, row->last_seq, row->head);
+    if (row->status != RunStatus::finished)
+      sim.witness.complain(fmt::format("{} is {} and nothing moves it", to_string(run), name(row->status)));
+  }
+  for (const Violation& violation : auditor.findings())
+    sim.witness.complain(to_string(violation));
+}
+
+/// No effect happened twice, and what the journal says of an effect is what the other side knows.
+void check_effects(Simulation& sim) {
+  for (const std::string& key : sim.world.repeated())
+    sim.witness.complain(fmt::format("{} had its effect {} times", key, sim.world.effects(key)));
+  for (const auto& [run, told] : sim.witness.runs()) {
+    std::map<std::string, std::pair<std::string, bool>> calls;  // by call: its key, and whether it acts
+    for (const Event& event : told.events) {
+      if (const auto* requested = std::get_if<ToolRequested>(&event.payload))
+        calls[requested->call_id] = {fmt::format("{}/{}/{}", to_string(run), event.step, requested->call_id),
+                                     requested->side_effects != SideEffects::none};
+      const auto* result = std::get_if<ToolResult>(&event.payload);
+      if (!result || result->status == ToolStatus::cancelled) continue;
+      const auto& [key, acts] = calls[result->call_id];
+      const int effects = sim.world.effects(key);
+      if (acts && effects != (result->status == ToolStatus::ok ? 1 : 0))
+        sim.witness.complain(
+            fmt::format("{} ends with {} and had {} effects", key, name(result->status), effects));
+    }
+  }
+}
+
+std::string without_marks(std::string bytes) {
+  for (std::size_t at = 0; (at = bytes.find(cache_mark, at)) != std::string::npos;)
+    bytes.erase(at, cache_mark.size());
+  return bytes;
+}
+
+/// Every request is derived from the journal again; each begins with the whole of the one before it.
+void check_requests(Simulation& sim, const RunId& run, const std::vector<Event>& events) {
+  const auto& started = std::get<RunStarted>(events.front().payload);
+  std::string before;
+  std::optional<std::uint32_t> provider;
+  for (const Event& event : events) {
+    const auto* requested = std::get_if<ModelRequested>(&event.payload);
+    if (!requested) continue;
+    const std::string what = fmt::format("{}: the request of event {}", to_string(run), event.seq);
+    auto bytes = request_bytes(*sim.agent.version, events, event.step, requested->attempt);
+    if (!bytes) {
+      sim.witness.complain(what + ": " + bytes.error().text);
+      continue;
+    }
+    std::string prompt = without_marks(std::move(*bytes));
+    const std::string tail = render_tail(
+        started.model.providers[requested->provider], requested->max_tokens, requested->late_text, true);
+    if (!prompt.ends_with(tail)) sim.witness.complain(what + " has another tail");
+    prompt.resize(prompt.size() - std::min(tail.size(), prompt.size()));
+    if (!(sha256(prompt) == requested->prompt_hash)) sim.witness.complain(what + " has another prompt hash");
+    if (provider == requested->provider && !prompt.starts_with(before))
+      sim.witness.complain(what + " does not begin with the one before");
+    before = std::move(prompt);
+    provider = requested->provider;
+  }
+  // What was received before the last request stands in it, once.
+  if (before.empty()) return;
+  for (const Event& event : events) {
+    const auto* message = std::get_if<MessageReceived>(&event.payload);
+    if (!message || message->content.empty()) continue;
+    const Block& block = message->content.front();
+    const std::string& text = block.artifact ? block.artifact->head : block.text;
+    const std::string name = text.substr(0, text.find('.') + 1);
+    const auto last_request = std::find_if(events.rbegin(), events.rend(), [](const Event& each) {
+      return std::holds_alternative<ModelRequested>(each.payload);
+    });
+    if (event.seq > last_request->seq) continue;
+    const auto at = before.find(name);
+    if (at == std::string::npos || before.find(name, at + 1) != std::string::npos)
+      sim.witness.complain(fmt::format("{}: '{}' is not once in the context", to_string(run), name));
+  }
+}
+
+/// What a client was told is in the journal, still.
+void check_promises(Simulation& sim) {
+  for (const Witness::Promise& promise : sim.witness.promises()) {
+    const auto records = sim.journal.records(promise.run, promise.seq, 1);
+    const Event* found = nullptr;
+    if (records)
+      for (const Record& record : *records)
+        for (const Event& event : record.events)
+          if (event.seq == promise.seq) found = &event;
+    if (!found || !keeps(*found, promise.input))
+      sim.witness.complain(
+          fmt::format("{}: event {} was promised and is not there", to_string(promise.run), promise.seq));
+  }
+}
+
+/// Artifacts have the bytes that their references say.
+void check_artifacts(Simulation& sim) {
+  for (const auto& [run, told] : sim.witness.runs()) {
+    for (const ArtifactId& id : told.artifacts) {
+      const auto info = sim.journal.artifact(id);
+      const auto bytes = sim.journal.blob(id, 0, SIZE_MAX);
+      const bool whole = info && bytes && info->run == run && bytes->size() == info->ref.bytes &&
+                         sha256(*bytes) == info->ref.sha256 && bytes->starts_with(info->ref.head);
+      if (!whole)
+        sim.witness.complain(fmt::format("{}: artifact {} is not whole", to_string(run), to_string(id)));
+    }
+  }
+}
+
+}  // namespace
+
+void check_everything(Simulation& sim) {
+  audit(sim);
+  check_effects(sim);
+  check_promises(sim);
+  check_artifacts(sim);
+  for (const auto& [run, told] : sim.witness.runs())
+    if (!told.events.empty()) check_requests(sim, run, told.events);
+}
+
+}  // namespace ratchet::sim
