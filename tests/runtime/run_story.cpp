@@ -134,7 +134,8 @@ void RunStory::take(Decided decided) {
   if (!decided.events.empty()) {
     Record record;
     if (!records_.empty()) record.head_before = chain_head(records_.back());
-    record.salt[0] = drawn_;
+    record.salt[0] = static_cast<std::uint8_t>(drawn_);
+    record.salt[1] = static_cast<std::uint8_t>(drawn_ >> 8);
     record.events = decided.events;
     records_.push_back(std::move(record));
   }

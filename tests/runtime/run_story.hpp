@@ -127,7 +127,7 @@ class RunStory {
   Decided last_;
   Timestamp now_{1'764'000'000'000'000};
   std::uint32_t lease_ = 1;
-  std::uint8_t drawn_ = 0;
+  std::uint32_t drawn_ = 0;
 };
 
 }  // namespace ratchet::stories
