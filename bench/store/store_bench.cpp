@@ -16,10 +16,11 @@
 #include "store/pack.hpp"
 #include "store/store.hpp"
 
+namespace ratchet {
+
 namespace {
 
-using namespace ratchet;
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 constexpr int steps = 12;
 constexpr int bytes_per_token = 4;
@@ -218,9 +219,9 @@ void measure(const StoreOptions& options, std::size_t runs, std::size_t batch_si
   for (std::size_t i = 0; i < rounds * runs / batch_size; ++i) {
     const std::vector<Commit> batch = fleet.next_batch(batch_size);
     const double cpu_before_ms = cpu_ms();
-    const auto begin = Clock::now();
+    const auto begin = SteadyClock::now();
     const auto outcomes = (*journal)->commit(batch);
-    times_ms.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
+    times_ms.push_back(std::chrono::duration<double, std::milli>(SteadyClock::now() - begin).count());
     total_ms += times_ms.back();
     total_cpu_ms += cpu_ms() - cpu_before_ms;
     RATCHET_ENSURE(outcomes.has_value(), outcomes.error().text);
@@ -247,7 +248,7 @@ void measure(const StoreOptions& options, std::size_t runs, std::size_t batch_si
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int run_bench(int argc, char** argv) {
   StoreOptions options;
   options.data_dir = argc > 1 ? argv[1] : "store-bench-data";
   const auto durability = parse_enum<Durability>(argc > 2 ? argv[2] : "fsync");
@@ -265,4 +266,11 @@ int main(int argc, char** argv) {
   measure(options, 1000, 1000, 3 * Run::appends_max);
   measure(options, 10'000, 1000, Run::appends_max);
   std::filesystem::remove_all(options.data_dir);
+  return 0;
+}
+
+}  // namespace ratchet
+
+int main(int argc, char** argv) {
+  return ratchet::run_bench(argc, argv);
 }
