@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "http/cli/fields.hpp"
 #include "tests/fakes/process.hpp"
 
 namespace ratchet {
@@ -125,11 +126,11 @@ struct Talk {
   static constexpr const char* config =
       "models: {default: {providers: [{protocol: scripted, file: talk.yaml}]}}\n";
   static constexpr const char* scenario = R"(steps:
-  - {call: [{tool: notes_write, args: {text: one}}], latency_ms: 20}
-  - {call: [{tool: notes_write, args: {text: two}}], latency_ms: 20}
-  - {call: [{tool: notes_write, args: {text: three}}], latency_ms: 20}
-  - {call: [{tool: notes_write, args: {text: four}}], latency_ms: 20}
-  - {say: "All is written down.", latency_ms: 20}
+  - {call: [{tool: notes_write, args: {text: one}}], latency_ms: 250}
+  - {call: [{tool: notes_write, args: {text: two}}], latency_ms: 250}
+  - {call: [{tool: notes_write, args: {text: three}}], latency_ms: 250}
+  - {call: [{tool: notes_write, args: {text: four}}], latency_ms: 250}
+  - {say: "All is written down.", latency_ms: 250}
 )";
   static constexpr const char* agent = "agent_id: writer\nmodel: {name: default}\ntools: [notes_write]\n";
 };
@@ -153,7 +154,7 @@ TEST_F(Program, AClientSeesARunThroughAlthoughTheServerIsKilled) {
   for (int killed = 0;;) {
     const auto line = client->line();
     if (!line) break;
-    if (run.empty()) run = line->substr(line->find("run_"), 30);
+    if (run.empty()) run = cli::Fields(*line).text("run_id");
     if (line->find("\"seq\":") == std::string::npos) continue;
     EXPECT_TRUE(seen.insert(*line).second) << "twice: " << *line;
     // Twice, in the middle: when a result has come in, with the next call of the model to follow.
@@ -166,6 +167,7 @@ TEST_F(Program, AClientSeesARunThroughAlthoughTheServerIsKilled) {
     }
   }
   EXPECT_EQ(client->wait(), 0) << client->errors();
+  EXPECT_THAT(client->errors(), HasSubstr("resuming after event")) << "the kills came too late";
 
   auto show = start({"runs", "show", run, "--json"}, environment);
   EXPECT_THAT(show->rest(), HasSubstr("All is written down."));
