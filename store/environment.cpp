@@ -71,10 +71,11 @@ Result<std::unique_ptr<Environment>> Environment::open(const std::string& path,
   if (map_bytes > 0) mdb_env_set_mapsize(env, map_bytes);
   mdb_env_set_maxdbs(env, table_count);
   mdb_env_set_maxreaders(env, readers_max);
-  // NOTLS: a reader slot belongs to a transaction, not to a thread. NORDAHEAD: reads are random.
-  unsigned flags = MDB_NOSUBDIR | MDB_NOTLS | MDB_NORDAHEAD;
+  // NOTLS: a reader slot belongs to a transaction, not to a thread. NORDAHEAD: a server's reads are random;
+  // those of a check or a salvage are not, and happen where nothing is cached yet.
+  unsigned flags = MDB_NOSUBDIR | MDB_NOTLS;
   if (access != Access::write) flags |= MDB_RDONLY;
-  if (access == Access::read_no_lock) flags |= MDB_NOLOCK;
+  flags |= access == Access::read_no_lock ? MDB_NOLOCK : MDB_NORDAHEAD;
   if (!durable) flags |= MDB_NOSYNC;
   const int code = mdb_env_open(env, path.c_str(), flags, 0600);
   if (code == MDB_VERSION_MISMATCH)

@@ -25,9 +25,9 @@ struct StoreOptions {
 };
 
 /// Opens the store for the one process that writes, and makes it where there is none. A child process looks
-/// it over first, so that damaged pages cannot take this process down (store/check.hpp). Errors:
-/// store_unavailable, where another process has it or the directory cannot be used; corrupt, where it is
-/// damaged beyond single runs; not_supported, where another version wrote it.
+/// it over first, so that damaged pages cannot take this process down (store/check.hpp): call this before
+/// other threads are started. Errors: store_unavailable, where another process has it or the directory cannot
+/// be used; corrupt, where it is damaged beyond single runs; not_supported, where another version wrote it.
 Result<std::unique_ptr<Journal>> open_store(const StoreOptions& options);
 
 /// Opens for reading only, beside a running server too. Errors: as above.

@@ -10,6 +10,7 @@
 
 #include "store/store.hpp"
 #include "tests/store/directory.hpp"
+#include "tests/store/process.hpp"
 #include "tests/store/story.hpp"
 
 namespace ratchet {
@@ -96,6 +97,34 @@ TEST_F(Tools, VerifiesAStoreBesideItsServer) {
   EXPECT_EQ(report->runs, 5u);
   EXPECT_EQ(report->events, 5u * 81);
   EXPECT_EQ(report->artifacts, 5u);
+}
+
+TEST_F(Tools, FindsNothingWrongWhileAServerWrites) {
+  journal_.reset();
+  ChildProcess server([&](const auto& report) {
+    StoreOptions options;
+    options.data_dir = directory_.path();
+    const auto journal = *open_store(options);
+    for (std::uint64_t number = 1;; ++number) {
+      Story story(number);
+      for (int append = 0; append < 4; ++append) {
+        story.row().active = append < 3;
+        story.row().due_at.reset();
+        if (append % 2 == 0) story.row().due_at = stories::first_day.plus_ms(append);
+        const Commit commit = story.commit();
+        RATCHET_ENSURE(journal->commit({&commit, 1})->at(0).has_value(), "a commit was refused");
+      }
+      report(number);
+    }
+  });
+  for (int times = 0; times < 5; ++times) {
+    std::uint64_t number = 0;
+    ASSERT_TRUE(server.hear(number));
+    const auto report = verify_store(directory_.path());
+    ASSERT_TRUE(report) << report.error().text;
+    EXPECT_TRUE(report->whole()) << report->problems.front();
+    EXPECT_GE(report->runs, number);
+  }
 }
 
 TEST_F(Tools, FindsAChainThatDoesNotHold) {
