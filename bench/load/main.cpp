@@ -100,6 +100,8 @@ void add_common_options(CLI::App& app, Arguments& arguments) {
   app.add_option("--latency-ms", arguments.latency_ms, "of the model; default: the scenario's");
   app.add_option("--steps", arguments.steps, "of a run; default: 12");
   app.add_option("--chunks", testbed.chunks, "pieces of a model's reply")->capture_default_str();
+  app.add_option("--model-concurrent", testbed.model_concurrent_max, "calls at once that the server may make")
+      ->capture_default_str();
   app.add_option("--prefix-tokens", testbed.prefix_tokens, "system prompt and tools")->capture_default_str();
   app.add_option("--task-tokens", testbed.task_tokens)->capture_default_str();
   app.add_flag("--keep", testbed.keep, "leave data and logs behind");

@@ -42,10 +42,12 @@ Row conditions_of(const TestbedOptions& testbed) {
                       machine.file_system,
                       machine.fdatasync_us));
   row.add("durability", testbed.durability);
-  row.add(
-      "model",
-      fmt::format(
-          "{} protocol, {} chunks a reply, {} steps a run", testbed.protocol, testbed.chunks, testbed.steps));
+  row.add("model",
+          fmt::format("{} protocol, {} chunks a reply, {} steps a run, at most {} calls at once",
+                      testbed.protocol,
+                      testbed.chunks,
+                      testbed.steps,
+                      testbed.model_concurrent_max));
   row.add("tool",
           fmt::format("{} ({} ms)", testbed.tool, testbed.tool == "lookup" ? testbed.tool_latency_ms : 0));
   row.add(

@@ -117,12 +117,13 @@ void Testbed::write_config() const {
       "    max_output_tokens: 1024\n"
       "    prices_usd_per_million: {{input: \"1\", cached_input: \"0.10\", cache_write: \"1.25\", output: "
       "\"5\"}}\n"
-      "    max_concurrent: 100000\n"
+      "    max_concurrent: {}\n"
       "    providers:\n"
       "      - {{protocol: {}, base_url: \"{}\", model: mock}}\n"
       "limits: {{concurrent_runs: 1000000, runs_per_team: 1000000}}\n",
       data_.string(),
       options_.durability,
+      options_.model_concurrent_max,
       options_.protocol,
       base_url);
 }

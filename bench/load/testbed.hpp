@@ -23,7 +23,8 @@ struct TestbedOptions {
   std::int64_t tool_latency_ms = 0;
   unsigned chunks = 5;
   unsigned steps = 12;
-  std::size_t prefix_tokens = 3'000;  ///< system prompt and tools
+  unsigned model_concurrent_max = 2'000;  ///< `max_concurrent` of the model: what a provider would grant
+  std::size_t prefix_tokens = 3'000;      ///< system prompt and tools
   std::size_t task_tokens = 200;
   bool keep = false;  ///< leave the data directory behind
 };

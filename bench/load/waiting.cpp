@@ -43,6 +43,7 @@ Row measure_waiting(const TestbedOptions& options, std::uint64_t runs) {
   const auto asleep_ns = now_ns();
   const auto asleep = sample_at_rest(testbed);
   const auto disk = testbed.data_bytes();
+  const auto stats = testbed.mock_stats();
   auto troubles = fleet.troubles();
   if (const int status = testbed.stop_server(); status != 0)
     ++troubles[fmt::format("server's exit status {}", status)];
@@ -50,7 +51,10 @@ Row measure_waiting(const TestbedOptions& options, std::uint64_t runs) {
   testbed.start_server();
   const auto ready_ns = now_ns();
   const auto restarted = sample_at_rest(testbed);
-  if (stat(testbed.mock_stats(), "/model_requests") > static_cast<double>(runs)) ++troubles["runs woke up"];
+  if (const auto repeated = stat(stats, "/repeated_model_requests"); repeated > 0)
+    troubles["model calls repeated"] += static_cast<std::uint64_t>(repeated);
+  if (stat(testbed.mock_stats(), "/model_requests") > stat(stats, "/model_requests"))
+    ++troubles["runs woke up with the restart"];
 
   const auto per_run = [&](std::uint64_t now, std::uint64_t before) {
     return (static_cast<double>(now) - static_cast<double>(before)) / static_cast<double>(runs);
