@@ -38,7 +38,10 @@ constexpr Form forms[] = {
     {"run.paused", "waits for {reasons} until {expires_at}{: |error}", ""},
     {"run.resumed", "{reason}", ""},
     {"run.cancel_requested", "by {by}{: |reason}", ""},
-    {"run.finished", "{stop_reason} after {steps} steps, ${cost_usd}{: |error}", "result/text", "report/text"},
+    {"run.finished",
+     "{stop_reason} after {steps} steps, ${cost_usd}{: |error}",
+     "result/text",
+     "report/text"},
 };
 
 std::string one_line(std::string text) {

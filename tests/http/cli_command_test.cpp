@@ -228,7 +228,8 @@ TEST(Print, AnEventIsALineWithItsTextBelow) {
 
 TEST(Print, WhatAModelWroteCannotDriveTheTerminal) {
   const auto out = printed(
-      {{"run.finished", R"({"seq":1,"stop_reason":"final_answer","result":{"text":"\u001b[2Jgone\u0007\u009b1m\r"}})"},
+      {{"run.finished",
+        R"({"seq":1,"stop_reason":"final_answer","result":{"text":"\u001b[2Jgone\u0007\u009b1m\r"}})"},
        {"some.new_type", R"({"seq":2,"text":"\u001b[31m"})"}});
   for (const char c : out)
     EXPECT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20) << testing::PrintToString(out);
