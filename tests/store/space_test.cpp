@@ -91,24 +91,20 @@ TEST(Space, OfTheMapThatIsUsedUpIsNoDamage) {
   options.map_bytes = 2 << 20;
   auto journal = *open_store(options);
   Story story(1);
-  Story committed = story;
-  for (;;) {
-    committed = story;
-    const auto outcome = commit(*journal, story.commit(1, 60'000));
-    if (!outcome) {
-      EXPECT_EQ(outcome.error().code, ErrorCode::store_unavailable);
-      break;
-    }
-  }
+  Result<Committed> outcome;
+  while (outcome)
+    outcome = commit(*journal, story.commit(1, 60'000));
+  EXPECT_EQ(outcome.error().code, ErrorCode::store_unavailable);
+  story.take_back();
   EXPECT_FALSE(journal->health().writable);
-  EXPECT_GT(committed.records().size(), 5u);
-  EXPECT_EQ(*journal->records(run_id(1), 1, SIZE_MAX), committed.records());
+  EXPECT_GT(story.records().size(), 5u);
+  EXPECT_EQ(*journal->records(run_id(1), 1, SIZE_MAX), story.records());
 
   journal.reset();
   options.map_bytes = 64 << 20;
   journal = *open_store(options);
   EXPECT_TRUE(journal->health().writable);
-  EXPECT_TRUE(commit(*journal, committed.commit()));
+  EXPECT_TRUE(commit(*journal, story.commit()));
 }
 
 TEST(Space, OfADiskThatIsFullLosesNothingAndGoesOnWhenThereIsRoom) {
@@ -123,31 +119,28 @@ TEST(Space, OfADiskThatIsFullLosesNothingAndGoesOnWhenThereIsRoom) {
   options.free_bytes = [] { return 1ull << 40; };
   auto journal = *open_store(options);
   Story story(1);
-  Story committed = story;
   const auto fill_up = [&](bool with_blobs) {
-    for (std::uint64_t i = 0;; ++i) {
-      committed = story;
+    Result<Committed> outcome;
+    while (outcome) {
       const std::uint64_t artifact = 1000 + story.records().size();
-      const Commit next = with_blobs ? story.commit_with_blob(artifact, stories::text(artifact, 600'000))
-                                     : story.commit(1, 150'000);
-      const auto outcome = commit(*journal, next);
-      if (outcome) continue;
-      ASSERT_EQ(outcome.error().code, ErrorCode::store_unavailable) << outcome.error().text;
-      break;
+      outcome = commit(*journal,
+                       with_blobs ? story.commit_with_blob(artifact, stories::text(artifact, 600'000))
+                                  : story.commit(1, 150'000));
     }
+    ASSERT_EQ(outcome.error().code, ErrorCode::store_unavailable) << outcome.error().text;
+    story.take_back();
   };
   const auto nothing_is_lost = [&] {
-    ASSERT_EQ(journal->row(run_id(1))->last_seq, committed.records().size());
-    ASSERT_EQ(*journal->records(run_id(1), 1, SIZE_MAX), committed.records());
-    story = committed;
+    ASSERT_EQ(journal->row(run_id(1))->last_seq, story.records().size());
+    ASSERT_EQ(*journal->records(run_id(1), 1, SIZE_MAX), story.records());
   };
   fill_up(false);
   nothing_is_lost();
   EXPECT_FALSE(journal->health().writable);
-  EXPECT_FALSE(commit(*journal, committed.commit(1, 1'500'000)));
+  EXPECT_FALSE(commit(*journal, story.commit(1, 1'500'000)));
+  story.take_back();
 
   std::filesystem::remove(filler);
-  committed = story;
   ASSERT_TRUE(commit(*journal, story.commit(1, 150'000))) << "it goes on by itself";
   fill_up(true);
   nothing_is_lost();

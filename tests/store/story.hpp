@@ -76,6 +76,7 @@ class Story {
 
   /// The next append: `events` messages of `bytes` each. The story goes on as if it succeeded.
   RunAppend next(std::uint32_t events = 1, std::size_t bytes = 200) {
+    before_ = row_;
     Record record{row_.head, {}, {}};
     record.salt.fill(static_cast<std::uint8_t>(number_ + row_.last_seq));
     for (std::uint32_t i = 0; i < events; ++i) {
@@ -115,15 +116,23 @@ class Story {
 
   /// The next append, with a blob of these bytes.
   Commit commit_with_blob(std::uint64_t artifact, std::string bytes) {
+    const RunRow before = row_;
     ArtifactRef ref{artifact_id(artifact), ++row_.blobs, bytes.size(), sha256(bytes), bytes.substr(0, 8)};
     Commit made = commit();
     made.runs[0].blobs.push_back({std::move(ref), std::move(bytes)});
+    before_ = before;
     return made;
+  }
+
+  /// The last append was refused: the story is as it was before it.
+  void take_back() {
+    row_ = before_;
+    records_.pop_back();
   }
 
  private:
   std::uint64_t number_;
-  RunRow row_;
+  RunRow row_, before_;
   std::vector<Record> records_;
 };
 
