@@ -67,13 +67,13 @@ inline constexpr std::size_t artifact_answer_bytes_min = 1'024;  // of the artif
 
 // --- model calls
 // ----------------------------------------------------------------------------------------------
-inline constexpr std::size_t sse_line_bytes_max = 8u << 20;    // longer: the attempt fails
-inline constexpr std::size_t reply_bytes_max = 16u << 20;      // longer: the attempt fails
-inline constexpr std::size_t calls_per_reply_max = 64;         // more: the rest is answered `invalid`
-inline constexpr std::size_t reply_blocks_max = 1'024;         // more: the attempt fails
-inline constexpr std::size_t error_text_bytes_max = 512;       // of a provider's or a tool's error: cut
-inline constexpr std::uint32_t attempts_per_provider_max = 3;  // then the next provider, then model_error
-inline constexpr std::int64_t useful_reply_tokens_min = 64;    // less left: the run stops on its limit
+inline constexpr std::size_t sse_line_bytes_max = 8u << 20;      // longer: the attempt fails
+inline constexpr std::size_t reply_bytes_max = 16u << 20;        // longer: the attempt fails
+inline constexpr std::size_t calls_per_reply_max = 64;           // more: the rest is answered `invalid`
+inline constexpr std::size_t reply_blocks_max = 1'024;           // more: the attempt fails
+inline constexpr std::size_t error_text_bytes_max = 512;         // of a provider's or a tool's error: cut
+inline constexpr std::uint32_t attempts_per_provider_max = 3;    // then the next provider, then model_error
+inline constexpr std::int64_t useful_reply_tokens_min = 64;      // less left: the run stops on its limit
 inline constexpr std::int64_t usage_tokens_max = 1'000'000'000;  // reported of one reply: more counts as this
 inline constexpr std::int64_t connect_timeout_ms = 5'000;
 inline constexpr std::int64_t idle_timeout_ms = 90'000;  // between two bytes of a reply
@@ -113,6 +113,18 @@ inline constexpr std::size_t check_bytes_max = 64u << 20;    // read by the chec
 
 static_assert(reply_bytes_max < record_bytes_max && record_bytes_max <= transaction_bytes_max);
 static_assert(idempotency_key_bytes_max + 64 < store_key_bytes_max);
+
+// --- the HTTP client
+// ------------------------------------------------------------------------------------------
+inline constexpr std::size_t reply_head_bytes_max = 64u << 10;  // all headers; more: the call fails
+inline constexpr std::size_t idle_connections_max = 4'096;      // kept for reuse; more: the oldest is closed
+inline constexpr std::int64_t reply_drain_ms = 1'000;           // for the end of a reply that is complete
+inline constexpr std::size_t drained_bytes_max = 64u << 10;     // of it; either reached: closed
+inline constexpr std::size_t scenarios_max = 1'000;        // of a file of a scripted model; more: refused
+inline constexpr std::size_t scenario_steps_max = 10'000;  // of one of them; more: refused
+inline constexpr std::size_t scenario_text_bytes_max = 1u << 20;    // of one text; more: refused
+inline constexpr std::int64_t scenario_latency_ms_max = 3'600'000;  // more: refused
+inline constexpr std::int64_t scenario_chunks_max = 10'000;         // more: refused
 
 // --- the HTTP server
 // ------------------------------------------------------------------------------------------

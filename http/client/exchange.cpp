@@ -12,7 +12,6 @@ namespace ratchet {
 
 namespace {
 
-constexpr std::size_t head_bytes_max = 64u << 10;  // all headers of a reply; more: `too_large`
 constexpr std::uint64_t drained_bytes_max = 64u
                                             << 10;  // after a settled reply; more: the connection is closed
 
@@ -48,10 +47,11 @@ std::size_t on_header(char* data, std::size_t, std::size_t size, void* user) {
   Exchange& exchange = self(user);
   if (exchange.head_told) return size;  // trailers
   exchange.head_bytes += size;
-  if (exchange.head_bytes > head_bytes_max)
-    return stop(exchange,
-                HttpEnd::Kind::too_large,
-                fmt::format("the headers of the reply are longer than {} bytes", head_bytes_max));
+  if (exchange.head_bytes > limits::reply_head_bytes_max)
+    return stop(
+        exchange,
+        HttpEnd::Kind::too_large,
+        fmt::format("the headers of the reply are longer than {} bytes", limits::reply_head_bytes_max));
   std::string_view line(data, size);
   while (!line.empty() && (line.back() == '\n' || line.back() == '\r'))
     line.remove_suffix(1);
@@ -77,7 +77,7 @@ std::size_t on_body(char* data, std::size_t, std::size_t size, void* user) {
   Exchange& exchange = self(user);
   exchange.reply_bytes += size;
   if (exchange.sink == nullptr)  // settled
-    return exchange.reply_bytes <= drained_bytes_max ? size : CURL_WRITEFUNC_ERROR;
+    return exchange.reply_bytes <= limits::drained_bytes_max ? size : CURL_WRITEFUNC_ERROR;
   if (exchange.reply_bytes > exchange.request.reply_bytes_max)
     return stop(exchange,
                 HttpEnd::Kind::too_large,
@@ -203,6 +203,7 @@ Easy make_easy(const TransportOptions& options) {
   RATCHET_ENSURE(owner != nullptr, "libcurl gives no handle");
   CURL* easy = owner.get();
   curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(easy, CURLOPT_USERAGENT, "ratchet");
   curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(easy, CURLOPT_PROXY, "");  // the environment's too
   curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");

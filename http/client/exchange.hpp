@@ -23,7 +23,7 @@ struct Exchange;
 /// What all exchanges of a transport share.
 struct ExchangeContext {
   explicit ExchangeContext(TransportOptions options_)
-      : options(std::move(options_)), loop(options.idle_connections_max) {}
+      : options(std::move(options_)), loop(static_cast<long>(options.idle_connections_max)) {}
 
   const TransportOptions options;
   CurlLoop loop;

@@ -22,12 +22,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t scenarios_max = 1'000;
-constexpr std::size_t steps_max = 10'000;
-constexpr std::size_t text_bytes_max = 1u << 20;
-constexpr std::int64_t latency_ms_max = 3'600'000;
-constexpr std::int64_t chunks_max = 10'000;
-
 constexpr std::array file_rules{FieldRule{"scenarios"}, FieldRule{"steps"}};
 constexpr std::array scenario_rules{FieldRule{"name"}, FieldRule{"when"}, FieldRule{"steps"}};
 constexpr std::array when_rules{FieldRule{"input_contains"}};
@@ -70,7 +64,7 @@ class ScenarioReader {
     } else if (file.has("steps")) {
       out.scenarios.push_back({"", "", read_steps(file, "")});
     } else {
-      const auto items = file.array("scenarios", scenarios_max);
+      const auto items = file.array("scenarios", limits::scenarios_max);
       for (std::size_t i = 0; i < items.size(); ++i)
         out.scenarios.push_back(read_scenario(file.item(*items[i], "scenarios", i, scenario_rules),
                                               fmt::format("/scenarios/{}", i)));
@@ -85,14 +79,15 @@ class ScenarioReader {
     Scenario scenario;
     scenario.name = reader.text("name", 1, 100);
     if (reader.has("when"))
-      scenario.input_contains = reader.object("when", when_rules).text("input_contains", 1, text_bytes_max);
+      scenario.input_contains =
+          reader.object("when", when_rules).text("input_contains", 1, limits::scenario_text_bytes_max);
     scenario.steps = read_steps(reader, pointer);
     return scenario;
   }
 
   std::vector<ScenarioStep> read_steps(ObjectReader& reader, const std::string& pointer) {
     std::vector<ScenarioStep> steps;
-    const auto items = reader.array("steps", steps_max, true);
+    const auto items = reader.array("steps", limits::scenario_steps_max, true);
     for (std::size_t i = 0; i < items.size(); ++i)
       steps.push_back(
           read_step(reader.item(*items[i], "steps", i, step_rules), fmt::format("{}/steps/{}", pointer, i)));
@@ -106,7 +101,7 @@ class ScenarioReader {
 
   ScenarioStep read_step(ObjectReader reader, const std::string& pointer) {
     ScenarioStep step;
-    step.say = reader.text("say", 0, text_bytes_max, "");
+    step.say = reader.text("say", 0, limits::scenario_text_bytes_max, "");
     check_text(reader, "say", step.say);
     const auto calls = reader.array("call", limits::calls_per_reply_max);
     for (std::size_t i = 0; i < calls.size(); ++i)
@@ -114,8 +109,8 @@ class ScenarioReader {
           read_call(reader.item(*calls[i], "call", i, call_rules), fmt::format("{}/call/{}", pointer, i)));
     if (step.say.empty() && step.calls.empty()) reader.invalid("", "a step needs 'say' or 'call'");
     if (reader.has("usage")) step.usage = read_usage(reader.object("usage", usage_rules));
-    step.latency_ms = reader.integer("latency_ms", 0, latency_ms_max, 0);
-    step.chunks = static_cast<std::uint32_t>(reader.integer("chunks", 1, chunks_max, 1));
+    step.latency_ms = reader.integer("latency_ms", 0, limits::scenario_latency_ms_max, 0);
+    step.chunks = static_cast<std::uint32_t>(reader.integer("chunks", 1, limits::scenario_chunks_max, 1));
     if (reader.has("fail")) step.fault = read_fault(reader.object("fail", fail_rules));
     return step;
   }
@@ -152,7 +147,8 @@ class ScenarioReader {
   static ScenarioFault read_fault(ObjectReader reader) {
     ScenarioFault fault;
     fault.times = static_cast<std::uint32_t>(reader.integer("times", 1, 1'000'000, 1));
-    fault.after_chunks = static_cast<std::uint32_t>(reader.integer("after_chunks", 0, chunks_max, 0));
+    fault.after_chunks =
+        static_cast<std::uint32_t>(reader.integer("after_chunks", 0, limits::scenario_chunks_max, 0));
     if (reader.has("status") == reader.has("class")) {
       reader.invalid("", "a fault has either 'status' or 'class'");
     } else if (reader.has("class")) {
@@ -165,7 +161,7 @@ class ScenarioReader {
       end.http_status = static_cast<int>(reader.integer("status", 400, 599));
       fault.failure = provider_failure({{}, {}, "scripted failure", 0}, end);
     }
-    fault.failure.retry_after_ms = reader.integer("retry_after_ms", 0, latency_ms_max, -1);
+    fault.failure.retry_after_ms = reader.integer("retry_after_ms", 0, limits::scenario_latency_ms_max, -1);
     fault.failure.produced = fault.after_chunks > 0;
     return fault;
   }

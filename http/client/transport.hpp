@@ -77,9 +77,9 @@ class HttpSink {
 struct TransportOptions {
   std::int64_t connect_timeout_ms = limits::connect_timeout_ms;
   std::int64_t idle_timeout_ms = limits::idle_timeout_ms;  ///< between two bytes of a reply's body
-  std::int64_t drain_ms = 1'000;                           ///< how long a settled reply may still come in
-  std::uint32_t idle_connections_max = 4'096;              ///< kept for reuse; more: the oldest is closed
-  std::string ca_file = {};                                ///< PEM; empty: the system's certificates
+  std::int64_t drain_ms = limits::reply_drain_ms;          ///< how long a settled reply may still come in
+  std::size_t idle_connections_max = limits::idle_connections_max;
+  std::string ca_file = {};  ///< PEM; empty: the system's certificates
 };
 
 class Transport {

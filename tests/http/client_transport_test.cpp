@@ -65,6 +65,7 @@ TEST(Transport, SendsTheBodyOfPiecesWithItsLengthAndWithoutExpect) {
   const auto seen = server.requests().at(0);
   EXPECT_THAT(seen.head, HasSubstr("POST /v1/messages HTTP/1.1\r\n"));
   EXPECT_THAT(seen.head, HasSubstr("\r\nContent-Length: 200006\r\n"));
+  EXPECT_THAT(seen.head, HasSubstr("\r\nUser-Agent: ratchet\r\n"));
   EXPECT_THAT(seen.head, HasSubstr("\r\nX-Key: secret\r\n"));
   EXPECT_THAT(seen.head, HasSubstr("\r\nX-Empty:\r\n"));
   EXPECT_THAT(seen.head, Not(HasSubstr("Expect")));
