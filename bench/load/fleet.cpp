@@ -18,6 +18,7 @@ constexpr std::size_t bytes_per_token = 4;
 constexpr std::int64_t retry_ns = 100'000'000;
 constexpr std::int64_t ramp_tick_ns = 5'000'000;
 constexpr std::string_view event_stream = "text/event-stream";
+constexpr auto final_answer = "final_answer";
 
 }  // namespace
 
@@ -94,7 +95,7 @@ void Fleet::on_accepted(std::uint64_t run, const HttpReply& reply) {
   accept_times_.record(now_ns() - runs_[run].launched_ns);
   if (options_.watch == Watch::stream) follow_end(run, *run_id);
   if (options_.watch == Watch::all) follow_all(run, *run_id);
-  if (options_.watch == Watch::mock && runs_[run].answered) on_end(run, "final_answer");
+  if (options_.watch == Watch::mock && runs_[run].answered) on_end(run, final_answer);
 }
 
 void Fleet::follow_end(std::uint64_t run, const std::string& run_id) {
@@ -119,7 +120,9 @@ void Fleet::follow_all(std::uint64_t run, const std::string& run_id) {
       [reader](std::string_view bytes) { reader->read(bytes); },
       [this, run, reader, stalled](const HttpReply&) {
         if (reader->finished()) return on_end(run, reader->stop_reason());
-        on_end(run, stalled ? "stalled stream was closed" : "stream ended early");
+        if (!stalled) return on_end(run, "stream ended early");
+        ++stalled_closed_;
+        on_end(run, final_answer);
       });
 }
 
@@ -134,7 +137,7 @@ void Fleet::ask_mock() {
                            ++answers_seen_;
                            if (run >= runs_.size()) continue;
                            runs_[run].answered = true;
-                           if (runs_[run].accepted) on_end(run, "final_answer");
+                           if (runs_[run].accepted) on_end(run, final_answer);
                          }
                          ask_mock();
                        });
@@ -145,7 +148,7 @@ void Fleet::on_end(std::uint64_t run, const std::string& stop_reason) {
   --in_flight_;
   ++ended_;
   run_times_.record(now_ns() - runs_[run].launched_ns);
-  if (stop_reason != "final_answer") ++troubles_[stop_reason];
+  if (stop_reason != final_answer) ++troubles_[stop_reason];
   fill();
 }
 

@@ -91,6 +91,7 @@ Row measure_variant(const TestbedOptions& options, std::uint64_t runs, const Var
   row.add("gaps", static_cast<double>(delivered.gaps), 0);
   row.add("torn", static_cast<double>(delivered.torn), 0);
   row.add("to the end", static_cast<double>(delivered.finished), 0);
+  row.add("stalled, closed", static_cast<double>(fleet.stalled_closed()), 0);
   row.add("troubles", describe_troubles(troubles));
   return row;
 }
@@ -105,6 +106,8 @@ Report streams(const TestbedOptions& testbed, const StreamsOptions& options) {
       "every event and preview of every run; a stalled one reads nothing before all runs are over, with a "
       "receive buffer of 4 KB");
   conditions.add("torn", "streams that ended inside of an event");
+  conditions.add("stalled, closed",
+                 "streams that the server gave up because their reader was too far behind");
   Report report("streams", std::move(conditions));
   const auto stalled = fmt::format("all, {} % stalled", options.stalled_percent);
   for (const Variant& variant :
