@@ -41,6 +41,12 @@ class Node {
     Answer answer;
   };
 
+  /// An effect that was started and may still be heard of.
+  struct Running {
+    std::uint64_t ticket = 0;
+    bool ended = false;  ///< it has been heard of, and will be once more
+  };
+
   /// One time that a run is taken up.
   struct Actor {
     std::uint64_t number = 0;
@@ -49,7 +55,7 @@ class Node {
     std::unique_ptr<RunDriver> driver;  ///< none while its claim is written
     std::deque<Waiting> waiting;
     std::map<Token, Waiting> asked;
-    std::map<Effect, std::uint64_t> under_way;  ///< by effect: its ticket
+    std::map<Effect, Running> under_way;
     std::uint64_t wake = 0;
     bool writing = false;
     bool over = false;
@@ -83,6 +89,7 @@ class Node {
   void act(const ActorPtr& actor, action::Passivate& passivate);
   void act(const ActorPtr& actor, action::GiveUp& gone);
   CallEnd run_builtin(const ActorPtr& actor, const action::StartCall& start);
+  void require_nothing_under_way(const Actor& actor, std::string_view when);
   void complete(const ActorPtr& actor, const Effect& effect, std::uint64_t ticket, const Input& input);
 
   // --- the journal writer

@@ -69,7 +69,8 @@ void Node::act(const ActorPtr& actor, action::StartModel& start) {
   ModelOutcome outcome =
       sim_.model.answer(actor->run, std::get<ModelRequested>(requested->payload), run.artifacts);
   const std::int64_t latency_us = outcome.latency_ms * (sim_.fault(sim_.faults.slow) ? 50'000 : 1'000);
-  const std::uint64_t ticket = actor->under_way[effect] = ++made_;
+  const std::uint64_t ticket = ++made_;
+  actor->under_way[effect] = {ticket};
   const Input input = input::ModelEnded{effect.step, effect.attempt, std::move(outcome)};
   sim_.schedule.after_us(latency_us,
                          [this, actor, effect, ticket, input] { complete(actor, effect, ticket, input); });
@@ -82,7 +83,8 @@ void Node::act(const ActorPtr& actor, action::StartCall& start) {
   sim_.trace(
       "{} runs {} {} attempt {}", to_string(actor->run), start.tool->name, effect.call_id, effect.attempt);
   sim_.witness.started(actor->run, start);
-  const std::uint64_t ticket = actor->under_way[effect] = ++made_;
+  const std::uint64_t ticket = ++made_;
+  actor->under_way[effect] = {ticket};
   const auto done = [this, actor, effect, ticket](CallEnd end) {
     complete(actor, effect, ticket, input::CallEnded{effect.call_id, effect.attempt, std::move(end)});
   };
@@ -127,11 +129,18 @@ CallEnd Node::run_builtin(const ActorPtr& actor, const action::StartCall& start)
   return end;
 }
 
+void Node::require_nothing_under_way(const Actor& actor, std::string_view when) {
+  for (const auto& [effect, running] : actor.under_way)
+    if (!running.ended)
+      sim_.witness.complain(fmt::format("{}: something is under way when {}", to_string(actor.run), when));
+}
+
 /// An effect has ended and its actor hears of it, perhaps twice. Once it was stopped, it hears nothing.
 void Node::complete(const ActorPtr& actor, const Effect& effect, std::uint64_t ticket, const Input& input) {
   const auto found = actor->under_way.find(effect);
-  if (actor->over || found == actor->under_way.end() || found->second != ticket) return;
+  if (actor->over || found == actor->under_way.end() || found->second.ticket != ticket) return;
   if (sim_.fault(sim_.faults.repeat)) {
+    found->second.ended = true;
     sim_.schedule.after_us(sim_.random.between(0, 1'000'000),
                            [this, actor, effect, ticket, input] { complete(actor, effect, ticket, input); });
   } else {
@@ -166,6 +175,9 @@ void Node::act(const ActorPtr& actor, action::Publish& publish) {
   for (const Event& event : publish.events)
     sim_.trace("{} {} {}", to_string(actor->run), event.seq, type_name(event));
   sim_.witness.published(actor->run, actor->number, publish.events);
+  const auto* finished = std::get_if<RunFinished>(&publish.events.back().payload);
+  if (finished && finished->stop_reason == StopReason::cancelled)
+    require_nothing_under_way(*actor, "it is cancelled");
 }
 
 void Node::act(const ActorPtr& actor, action::WakeAt& wake) {
@@ -182,6 +194,7 @@ void Node::act(const ActorPtr& actor, action::Reload&) {
 
 void Node::act(const ActorPtr& actor, action::Passivate&) {
   sim_.trace("{} rests", to_string(actor->run));
+  require_nothing_under_way(*actor, "it rests");
   // It was taken up without harm, though there was nothing to write: the next failure counts from zero.
   if (actor->row.resumes > 0 && actor->row.status != RunStatus::finished) {
     actor->row.resumes = 0;

@@ -35,6 +35,48 @@ TEST(Simulation, OneSeed) {
   EXPECT_TRUE(outcome.complaints.empty()) << describe(*seed, outcome);
 }
 
+/// What each block must have seen at least once.
+constexpr const char* wanted[] = {
+    "artifact",
+    "budget.warning",
+    "call again",
+    "call.unknown",
+    "crash",
+    "end: cancelled",
+    "end: context_overflow",
+    "end: cost_limit",
+    "end: final_answer",
+    "end: model_error",
+    "end: model_length",
+    "end: pause_expired",
+    "end: refused",
+    "end: repeated_call",
+    "end: step_limit",
+    "end: time_limit",
+    "end: token_limit",
+    "failure: lost",
+    "failure: money",
+    "failure: overflow",
+    "failure: overloaded",
+    "failure: permanent",
+    "failure: rejected",
+    "failure: transient",
+    "message.received",
+    "pause: message",
+    "pause: operator",
+    "pause: unknown_outcome",
+    "resolved: did_not_happen",
+    "resolved: happened",
+    "result: cancelled",
+    "result: denied",
+    "result: error",
+    "result: invalid",
+    "result: ok",
+    "result: timeout",
+    "run.resumed",
+    "status check",
+};
+
 /// A block of seeds, so that blocks can run side by side.
 class Seeds : public testing::TestWithParam<std::uint64_t> {};
 
@@ -42,8 +84,11 @@ TEST_P(Seeds, KeepEveryInvariantThroughCrashesAndFaults) {
   const std::uint64_t count = environment("RATCHET_SIM_SEEDS").value_or(seeds_default);
   const std::uint64_t first = environment("RATCHET_SIM_FIRST").value_or(1) + GetParam() * count;
   int failed = 0;
+  std::map<std::string, int> seen;
   for (std::uint64_t seed = first; seed < first + count && failed < 3; ++seed) {
     const Outcome outcome = simulate(seed, false);
+    for (const auto& [what, times] : outcome.seen)
+      seen[what] += times;
     if (!outcome.complaints.empty()) {
       ++failed;
       ADD_FAILURE() << describe(seed, outcome);
@@ -52,6 +97,12 @@ TEST_P(Seeds, KeepEveryInvariantThroughCrashesAndFaults) {
     EXPECT_EQ(to_string(simulate(seed, false).journal), to_string(outcome.journal))
         << describe(seed, outcome);
   }
+  // A simulation that does not reach the odd places proves nothing of them.
+  for (const char* what : wanted)
+    EXPECT_TRUE(failed > 0 || count < seeds_default || seen[what] > 0) << "no seed has seen: " << what;
+  if (std::getenv("RATCHET_SIM_COUNTS"))
+    for (const auto& [what, times] : seen)
+      fmt::print("{:8} {}\n", times, what);
 }
 
 INSTANTIATE_TEST_SUITE_P(Block, Seeds, testing::Range<std::uint64_t>(0, 10));

@@ -28,6 +28,28 @@ void plan_chaos(Simulation& sim, Node& node, Clients& clients) {
   });
 }
 
+/// What happened, in words that a test can ask for.
+void count(const Event& event, std::map<std::string, int>& seen) {
+  ++seen[std::string(type_name(event))];
+  if (const auto* finished = std::get_if<RunFinished>(&event.payload))
+    ++seen["end: " + std::string(name(finished->stop_reason))];
+  if (const auto* paused = std::get_if<RunPaused>(&event.payload))
+    for (const PauseReason reason : paused->reasons)
+      ++seen["pause: " + std::string(name(reason))];
+  if (const auto* failed = std::get_if<ModelFailed>(&event.payload))
+    ++seen["failure: " + std::string(name(failed->kind))];
+  if (const auto* result = std::get_if<ToolResult>(&event.payload)) {
+    ++seen["result: " + std::string(name(result->status))];
+    if (!result->content.empty() && result->content.front().artifact) ++seen["artifact"];
+  }
+  if (const auto* planned = std::get_if<ToolPlanned>(&event.payload)) {
+    if (planned->execution == Execution::status_check) ++seen["status check"];
+    if (planned->execution == Execution::call && planned->attempt > 1) ++seen["call again"];
+  }
+  if (const auto* resolved = std::get_if<CallResolved>(&event.payload))
+    ++seen["resolved: " + std::string(name(resolved->outcome))];
+}
+
 Hash digest(Simulation& sim) {
   Sha256 hash;
   for (const auto& [run, told] : sim.witness.runs()) {
@@ -58,12 +80,11 @@ Outcome simulate(std::uint64_t seed, bool tracing) {
   Outcome outcome;
   outcome.complaints = sim.witness.complaints();
   outcome.journal = digest(sim);
-  outcome.crashes = node.crashes();
+  outcome.seen["crash"] = node.crashes();
   for (const auto& [run, told] : sim.witness.runs()) {
     outcome.events += told.events.size();
-    if (told.events.empty()) continue;
-    if (const auto* finished = std::get_if<RunFinished>(&told.events.back().payload))
-      ++outcome.ends[finished->stop_reason];
+    for (const Event& event : told.events)
+      count(event, outcome.seen);
   }
   return outcome;
 }

@@ -61,9 +61,8 @@ struct Simulation {
 struct Outcome {
   std::vector<std::string> complaints;  ///< empty: all is well
   Hash journal;                         ///< over all that was written
-  std::map<StopReason, int> ends;       ///< how the runs ended
+  std::map<std::string, int> seen;      ///< how often what happened, by name
   std::size_t events = 0;
-  int crashes = 0;
 };
 
 /// Runs the seed to its end and checks everything. `tracing` prints what happens.
