@@ -53,6 +53,9 @@ class Fleet {
 
   const Histogram& run_times() const { return run_times_; }
 
+  /// Streams that never read and that the server gave up, as the API says it does.
+  std::uint64_t stalled_closed() const { return stalled_closed_; }
+
   /// What else was seen: refusals, streams that broke, stop reasons other than `final_answer`. Empty: all
   /// went well.
   const std::map<std::string, std::uint64_t>& troubles() const { return troubles_; }
@@ -82,7 +85,8 @@ class Fleet {
   bool launching_ = true;
   bool fill_is_set_ = false;
   std::int64_t started_ns_ = 0;
-  std::uint64_t in_flight_ = 0, posting_ = 0, accepted_ = 0, ended_ = 0, answers_seen_ = 0;
+  std::uint64_t in_flight_ = 0, posting_ = 0, accepted_ = 0, ended_ = 0, answers_seen_ = 0,
+                stalled_closed_ = 0;
   std::vector<Run> runs_;  ///< by number, the first is 0
   Histogram accept_times_, run_times_;
   std::map<std::string, std::uint64_t> troubles_;
