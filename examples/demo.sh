@@ -25,16 +25,18 @@ trap stop_all EXIT
 # --- the model ---------------------------------------------------------------------------------------------
 
 model_options() {
-  if (($#)); then printf '%s\n' "$@"
+  if [[ " $* " == *" --model-url "* ]]; then printf '%s\n' "$@"
   elif [[ -n ${ANTHROPIC_API_KEY:-} ]]; then
-    printf '%s\n' --model-url https://api.anthropic.com --model-protocol anthropic \
-      --model "${RATCHET_DEMO_MODEL:-claude-sonnet-4-5}"
+    printf '%s\n' --model-url https://api.anthropic.com --model-protocol anthropic --model claude-opus-5-5 "$@"
   elif [[ -n ${OPENAI_API_KEY:-} ]]; then
-    printf '%s\n' --model-url https://api.openai.com/v1 --model-protocol openai --model "${RATCHET_DEMO_MODEL:-gpt-5-mini}"
+    printf '%s\n' --model-url https://api.openai.com/v1 --model gpt-5 "$@"
+  elif (($#)); then die "--model-url is needed with: $*"
   else printf '%s\n' --config examples/config/scripted.yaml
   fi
 }
+# The last --model counts, so that one on the command line overrides ours.
 mapfile -t model < <(model_options "$@")
+((${#model[@]})) || exit 1
 
 # --- the log -----------------------------------------------------------------------------------------------
 

@@ -135,10 +135,13 @@ int serve(const ServeOptions& options) {
     return complain(loaded.error(), misused);
   if (config->keys.empty() && !options.dev)
     write_log(LogLevel::warning, "no API keys are configured: every request will be refused");
+  if (!config->keys.empty() && options.dev)
+    write_log(LogLevel::warning, "--dev asks nobody for a key: the configured ones mean nothing");
   raise_descriptor_limit();
 
   auto journal = open_journal(*config);
   if (!journal) return complain(journal.error(), failed);
+  remove_listen_file(config->data_dir);
   SystemClock clock;
   Metrics metrics;
   StoredCatalog catalog(**journal, configs_of(config->models));

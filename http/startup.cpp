@@ -81,6 +81,11 @@ void raise_descriptor_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);  // where it is refused, the old limit holds: fewer streams, none lost
 }
 
+void remove_listen_file(const std::string& data_dir) {
+  std::error_code ignored;  // where it cannot be removed, it cannot be written either, and that is told
+  std::filesystem::remove(data_dir + "/listen", ignored);
+}
+
 Result<void> write_listen_file(const std::string& data_dir, const ListenAddress& address) {
   const auto path = data_dir + "/listen", fresh = path + ".new";
   std::ofstream file(fresh);

@@ -33,6 +33,10 @@ class StopSignals {
 /// As many open files as the system allows: each stream of events is one.
 void raise_descriptor_limit();
 
+/// Removes what a server before has written there, which nobody answers any more. Called once the directory
+/// is ours.
+void remove_listen_file(const std::string& data_dir);
+
 /// Writes `host:port` to <data_dir>/listen, whole or not at all. Errors: store_unavailable.
 Result<void> write_listen_file(const std::string& data_dir, const ListenAddress& address);
 

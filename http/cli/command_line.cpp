@@ -88,7 +88,7 @@ class CommandLine {
         "--agents", serve_.agents, "Agents and tools to register at the start: a file or a folder");
     verb->add_option("--model-url", serve_.model_url, "Adds a model named `default`, served there");
     verb->add_option("--model-protocol", serve_.model_protocol, "openai or anthropic")->capture_default_str();
-    verb->add_option("--model", serve_.model_name, "The provider's own name of that model");
+    verb->add_option("--model", serve_.model_name, "The provider's own name of that model")->take_last();
     verb->add_flag("--log-json", serve_.log_json, "Log lines as JSON");
     verb->add_flag("--help-config", help_config_, "Print every key of the configuration file");
     verb->callback([this] {

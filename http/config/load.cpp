@@ -8,6 +8,7 @@
 
 #include "http/config/parse.hpp"
 #include "http/config/place.hpp"
+#include "http/config/provider_defaults.hpp"
 
 namespace ratchet {
 
@@ -66,7 +67,8 @@ Result<ModelEntry> model_from_url(std::string_view url, std::string_view protoco
   endpoint.protocol = *known;
   endpoint.base_url = url;
   endpoint.model = model.empty() ? "default" : model;
-  endpoint.key_header = anthropic ? KeyHeader::x_api_key : KeyHeader::bearer;
+  endpoint.key_header = config::usual_key_header(*known);
+  endpoint.max_tokens_field = config::usual_max_tokens_field(url);
   out.model.providers.push_back(std::move(endpoint));
   const char* variable = anthropic ? "ANTHROPIC_API_KEY" : "OPENAI_API_KEY";
   out.api_keys.push_back(std::getenv(variable) != nullptr

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "http/config/provider_defaults.hpp"
 #include "runtime/ids.hpp"
 
 namespace ratchet::config {
@@ -36,7 +37,7 @@ constexpr Key<Prices> price_keys[] = {
 struct Provider {
   ProviderConfig endpoint;
   KeySource api_key;
-  bool header_given = false;
+  bool header_given = false, field_given = false;
 };
 
 constexpr Key<Provider> provider_keys[] = {
@@ -86,9 +87,12 @@ constexpr Key<Provider> provider_keys[] = {
      "anthropic: the anthropic-version header.",
      [](Provider& p, const Value& v) { return read_text(v, p.endpoint.api_version); }},
     {"max_tokens_field",
-     "max_completion_tokens",
-     "openai: the field of the limit; many servers take max_tokens.",
-     [](Provider& p, const Value& v) { return read_text(v, p.endpoint.max_tokens_field); }},
+     "null",
+     "openai: the field of the limit; null: max_completion_tokens at api.openai.com, max_tokens elsewhere.",
+     [](Provider& p, const Value& v) -> Done {
+       p.field_given = v.kind != Value::Kind::null;
+       return p.field_given ? read_text(v, p.endpoint.max_tokens_field) : Done{};
+     }},
     {"system_role",
      "system",
      "openai: the role of the system prompt, system or developer.",
@@ -119,10 +123,9 @@ Done complete(Provider& provider, const Value& where) {
   if (!endpoint.scenario_file.empty())
     return fail_at(where, ErrorCode::invalid_request, "'file' belongs to protocol scripted only");
   if (endpoint.model.empty()) return missing("model");
-  const bool anthropic = endpoint.protocol == Protocol::anthropic;
-  if (endpoint.base_url.empty())
-    endpoint.base_url = anthropic ? "https://api.anthropic.com" : "https://api.openai.com/v1";
-  if (!provider.header_given) endpoint.key_header = anthropic ? KeyHeader::x_api_key : KeyHeader::bearer;
+  if (endpoint.base_url.empty()) endpoint.base_url = usual_base_url(endpoint.protocol);
+  if (!provider.header_given) endpoint.key_header = usual_key_header(endpoint.protocol);
+  if (!provider.field_given) endpoint.max_tokens_field = usual_max_tokens_field(endpoint.base_url);
   return {};
 }
 

@@ -81,6 +81,7 @@ TEST_F(Program, ASecondServerOnTheSameDirectoryIsRefused) {
   EXPECT_EQ(second->rest(), "");
   EXPECT_EQ(second->wait(), 1);
   EXPECT_THAT(second->errors(), HasSubstr(data()));
+  EXPECT_NE(address(), "") << "the first one's address is gone";
 }
 
 TEST_F(Program, ABadConfigurationIsStatusTwoAndSaysWhere) {

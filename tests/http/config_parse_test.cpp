@@ -149,6 +149,7 @@ console: false
   EXPECT_EQ(model.providers[0].key_header, KeyHeader::x_api_key);
   EXPECT_EQ(model.providers[1].base_url, "http://127.0.0.1:8000/v1");
   EXPECT_EQ(model.providers[1].key_header, KeyHeader::bearer);
+  EXPECT_EQ(model.providers[1].system_role, "developer");
   EXPECT_EQ(model.providers[2].scenario_file, "scenario.yaml");
   EXPECT_EQ(config.models[0].api_keys[0].file, "key");
   EXPECT_EQ(config.models[0].api_keys[1].env, "SOME_KEY");
@@ -259,12 +260,26 @@ TEST(Config, RefusesWhatThisVersionDoesNotDoInsteadOfIgnoringIt) {
   }
 }
 
+TEST(Config, TheFieldOfTheTokenLimitFollowsTheServerUnlessItIsGiven) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"{protocol: openai, model: x}", "max_completion_tokens"},
+      {"{protocol: openai, model: x, base_url: \"http://127.0.0.1:1/v1\"}", "max_tokens"},
+      {"{protocol: openai, model: x, base_url: \"http://127.0.0.1:1/v1\", max_tokens_field: limit}",
+       "limit"}};
+  for (const auto& [provider, field] : cases) {
+    const auto config = taken(std::string("models: {m: {providers: [") + provider + "]}}");
+    ASSERT_EQ(config.models.size(), 1u);
+    EXPECT_EQ(config.models[0].model.providers[0].max_tokens_field, field) << provider;
+  }
+}
+
 TEST(Config, AModelFromAnAddressIsNamedDefault) {
   const auto entry = model_from_url("http://127.0.0.1:9/v1/", "openai", "tiny");
   ASSERT_TRUE(entry) << entry.error().text;
   EXPECT_EQ(entry->model.name, "default");
   EXPECT_EQ(entry->model.providers.at(0).base_url, "http://127.0.0.1:9/v1");
   EXPECT_EQ(entry->model.providers.at(0).model, "tiny");
+  EXPECT_EQ(entry->model.providers.at(0).max_tokens_field, "max_tokens");
   EXPECT_FALSE(model_from_url("127.0.0.1:9", "openai", "tiny"));
   EXPECT_FALSE(model_from_url("http://127.0.0.1:9", "scripted", "tiny"));
 }

@@ -35,7 +35,7 @@ struct Faults {
     faults.service_fails = maybe(300);
     faults.store_full = maybe(150);
     faults.takeover = maybe(20);
-    faults.load_fails = maybe(150);
+    faults.load_fails = random.chance(100) ? 700 : maybe(150);
     faults.slow = maybe(60);
     faults.crashes_max = static_cast<int>(random.below(7));
     return faults;

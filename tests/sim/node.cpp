@@ -50,6 +50,7 @@ void Node::boot() {
 void Node::crash() {
   if (!up_) return;
   sim_.trace("the node dies");
+  ++sim_.seen["crash"];
   if (flushing_ && sim_.random.chance(500)) {
     for (Write& write : writes_)
       commit_one(write.commit);
@@ -73,6 +74,7 @@ void Node::crash() {
 void Node::drain() {
   if (!up_ || draining_) return;
   sim_.trace("the node drains");
+  ++sim_.seen["drain"];
   draining_ = true;
   const auto actors = actors_;
   for (const auto& [run, actor] : actors) {
@@ -158,6 +160,7 @@ void Node::take_over(const RunId& run) {
   const auto found = actors_.find(run);
   if (found == actors_.end() || !found->second->driver) return;
   sim_.trace("{} is taken over", to_string(run));
+  ++sim_.seen["take-over"];
   zombies_.push_back(found->second);
   activate(spawn(run), false);
 }
@@ -258,8 +261,10 @@ void Node::flush() {
 }
 
 Result<Committed> Node::commit_one(const Commit& commit) {
-  if (!commit.reserve && sim_.fault(sim_.faults.store_full))
+  if (!commit.reserve && sim_.fault(sim_.faults.store_full)) {
+    ++sim_.seen["no room"];
     return fail(ErrorCode::store_unavailable, "the disk is full");
+  }
   auto outcomes = sim_.journal.commit({&commit, 1});
   Result<Committed> outcome = outcomes->front();
   if (outcome && !outcome->existing)

@@ -23,8 +23,6 @@ class Node {
 
   explicit Node(Simulation& sim) : sim_(sim) {}
 
-  int crashes() const { return crashes_; }
-
   void boot();
   /// Everything in memory is gone. A batch that is being committed becomes durable, or does not.
   void crash();

@@ -79,7 +79,10 @@ void Node::act(const ActorPtr& actor, action::StartModel& start) {
 void Node::act(const ActorPtr& actor, action::StartCall& start) {
   const CallEffect effect = start.effect;
   // The lease is looked at before an effect: an actor whose run was taken over starts nothing any more.
-  if (sim_.journal.row(actor->run)->lease != actor->row.lease) return;
+  if (sim_.journal.row(actor->run)->lease != actor->row.lease) {
+    ++sim_.seen["nothing started under a stale lease"];
+    return;
+  }
   sim_.trace(
       "{} runs {} {} attempt {}", to_string(actor->run), start.tool->name, effect.call_id, effect.attempt);
   sim_.witness.started(actor->run, start);
@@ -141,6 +144,7 @@ void Node::complete(const ActorPtr& actor, const Effect& effect, std::uint64_t t
   if (actor->over || found == actor->under_way.end() || found->second.ticket != ticket) return;
   if (sim_.fault(sim_.faults.repeat)) {
     found->second.ended = true;
+    ++sim_.seen["completion told twice"];
     sim_.schedule.after_us(sim_.random.between(0, 1'000'000),
                            [this, actor, effect, ticket, input] { complete(actor, effect, ticket, input); });
   } else {
@@ -188,6 +192,7 @@ void Node::act(const ActorPtr& actor, action::WakeAt& wake) {
 }
 
 void Node::act(const ActorPtr& actor, action::Reload&) {
+  ++sim_.seen["context of another provider"];
   const auto records = sim_.journal.records(actor->run, 1, SIZE_MAX);
   execute(actor, actor->driver->reload(*records, sim_.stamp()));
 }
@@ -208,6 +213,7 @@ void Node::act(const ActorPtr& actor, action::Passivate&) {
 
 void Node::act(const ActorPtr& actor, action::GiveUp& gone) {
   sim_.trace("{} gives up: {}", to_string(actor->run), gone.error.text);
+  ++sim_.seen["gives up: " + std::string(name(gone.error.code))];
   const auto asked = std::move(actor->asked);
   end(actor);
   for (const auto& [token, each] : asked)

@@ -41,7 +41,10 @@ constexpr const char* wanted[] = {
     "budget.warning",
     "call again",
     "call.unknown",
+    "completion told twice",
+    "context of another provider",
     "crash",
+    "drain",
     "end: cancelled",
     "end: context_overflow",
     "end: cost_limit",
@@ -61,7 +64,9 @@ constexpr const char* wanted[] = {
     "failure: permanent",
     "failure: rejected",
     "failure: transient",
+    "gives up: stale_lease",
     "message.received",
+    "no room",
     "pause: message",
     "pause: operator",
     "pause: unknown_outcome",
@@ -75,6 +80,7 @@ constexpr const char* wanted[] = {
     "result: timeout",
     "run.resumed",
     "status check",
+    "take-over",
 };
 
 /// A block of seeds, so that blocks can run side by side.

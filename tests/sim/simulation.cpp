@@ -79,8 +79,8 @@ Outcome simulate(std::uint64_t seed, bool tracing) {
 
   Outcome outcome;
   outcome.complaints = sim.witness.complaints();
+  outcome.seen = sim.seen;
   outcome.journal = digest(sim);
-  outcome.seen["crash"] = node.crashes();
   for (const auto& [run, told] : sim.witness.runs()) {
     outcome.events += told.events.size();
     for (const Event& event : told.events)

@@ -43,6 +43,7 @@ struct Simulation {
   Witness witness;
   bool chaos = true;  ///< false: faults are over, everything shall come to its end
   bool tracing = false;
+  std::map<std::string, int> seen;  ///< how often what happened, by name
 
   Timestamp now() const { return schedule.now(); }
 
