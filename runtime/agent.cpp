@@ -31,8 +31,7 @@ constexpr FieldRule agent_fields[] = {
 };
 constexpr FieldRule model_fields[] = {
     {"name"}, {"temperature"}, {"top_p"}, {"top_k"}, {"seed"}, {"max_output_tokens"}};
-constexpr FieldRule policy_fields[] = {
-    {"tool"}, {"then"}, {"when", "conditions on arguments are not part of this version"}};
+constexpr FieldRule policy_fields[] = {{"tool"}, {"when"}, {"then"}};
 constexpr FieldRule budget_fields[] = {{"max_steps"}, {"max_tokens"}, {"max_seconds"}, {"max_usd"}};
 constexpr FieldRule context_fields[] = {
     {"strategy"},
@@ -108,9 +107,13 @@ class AgentParser {
       agent_.policy.push_back({rule.text("tool", 1, 64), rule.choice<Decision>("then")});
       if (!is_glob(agent_.policy.back().tool))
         rule.invalid("tool", "expected the name of a tool, or a glob of such with *");
-      if (agent_.policy.back().then == Decision::ask)
-        rule.refuse(
-            ErrorCode::not_supported, "then", "approvals are not part of this version: only allow and deny");
+      const auto* when = rule.find("when");
+      if (!when) continue;
+      auto conditions = Conditions::compile(*when);
+      if (conditions)
+        agent_.policy.back().when = std::move(*conditions);
+      else
+        rule.refuse(conditions.error().code, "when" + conditions.error().pointer, conditions.error().text);
     }
   }
 

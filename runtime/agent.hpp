@@ -11,6 +11,7 @@
 #include "runtime/model/config.hpp"
 #include "runtime/result.hpp"
 #include "runtime/run/budgets.hpp"
+#include "runtime/tools/conditions.hpp"
 #include "runtime/tools/manifest.hpp"
 
 namespace ratchet {
@@ -18,6 +19,7 @@ namespace ratchet {
 struct PolicyRule {
   std::string tool;  ///< a name, or a glob with `*`
   Decision then = Decision::deny;
+  Conditions when = {};  ///< on the arguments
 };
 
 struct AgentDefinition {

@@ -65,6 +65,25 @@ void append_json(std::string& out, const boost::json::value& value) {
   }
 }
 
+const boost::json::value* child_at(const boost::json::value& value, std::string_view step) {
+  if (value.is_object()) return value.get_object().if_contains(step);
+  if (!value.is_array() || step.empty() || step.size() > 9) return nullptr;
+  if (step.size() > 1 && step[0] == '0') return nullptr;
+  std::size_t index = 0;
+  for (const char c : step) {
+    if (c < '0' || c > '9') return nullptr;
+    index = index * 10 + static_cast<std::size_t>(c - '0');
+  }
+  return value.get_array().if_contains(index);
+}
+
+const boost::json::value* value_at(const boost::json::value& value, std::span<const std::string> steps) {
+  const auto* at = &value;
+  for (auto step = steps.begin(); at && step != steps.end(); ++step)
+    at = child_at(*at, *step);
+  return at;
+}
+
 std::string_view kind_name(const boost::json::value& value) {
   switch (value.kind()) {
     case boost::json::kind::null:

@@ -2,6 +2,7 @@
 // A JSON text as a tree, for the cold paths (definitions, schemas, request bodies). Only .cpp files include
 // this: Boost.JSON is heavy. Hot input is read with simdjson.
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,11 @@ Result<boost::json::value> parse_json(std::string_view text);
 
 /// Appends the value as compact JSON, members in their order: of what `parse_json` gave, the canonical form.
 void append_json(std::string& out, const boost::json::value& value);
+
+/// The value one step of a JSON pointer further down; null if there is none.
+const boost::json::value* child_at(const boost::json::value& value, std::string_view step);
+/// The value at the steps of a pointer (pointer.hpp); null if there is none.
+const boost::json::value* value_at(const boost::json::value& value, std::span<const std::string> steps);
 
 /// "an object", "a string", "null" …, for messages.
 std::string_view kind_name(const boost::json::value& value);

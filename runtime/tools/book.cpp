@@ -10,7 +10,7 @@ Result<std::shared_ptr<const ToolBook>> ToolBook::make(std::shared_ptr<const Age
     auto schema = ArgumentSchema::compile(tool.input_schema.text);
     if (!schema) return tl::unexpected(schema.error());
     book->schemas_.push_back(std::move(*schema));
-    book->policies_.push_back(ratchet::judge(agent->definition, tool));
+    book->policies_.push_back(verdict_without_arguments(agent->definition, tool));
   }
   book->agent_ = std::move(agent);
   return book;
@@ -28,8 +28,9 @@ Verdict ToolBook::judge(std::string_view tool, std::string_view args, std::strin
   const std::size_t index = static_cast<std::size_t>(manifest - agent_->tools.data());
   verdict.schema = schemas_[index].check(args).value_or("ok");
   if (verdict.schema != "ok") return verdict;
-  verdict.decision = policies_[index].decision;
-  verdict.policy_rule = policies_[index].rule;
+  auto policy = policies_[index] ? *policies_[index] : ratchet::judge(agent_->definition, *manifest, args);
+  verdict.decision = policy.decision;
+  verdict.policy_rule = std::move(policy.rule);
   return verdict;
 }
 

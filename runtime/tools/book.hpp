@@ -3,6 +3,7 @@
 // says of each.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,8 +30,8 @@ class ToolBook {
 
  private:
   std::shared_ptr<const AgentVersion> agent_;
-  std::vector<ArgumentSchema> schemas_;  ///< in the order of the version's tools
-  std::vector<PolicyVerdict> policies_;
+  std::vector<ArgumentSchema> schemas_;                 ///< in the order of the version's tools
+  std::vector<std::optional<PolicyVerdict>> policies_;  ///< where the arguments make no difference
 };
 
 /// What the model is told of a call that was refused: what it may do instead.

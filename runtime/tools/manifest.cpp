@@ -10,6 +10,7 @@
 #include "runtime/ids.hpp"
 #include "runtime/json/canonical.hpp"
 #include "runtime/json/dom.hpp"
+#include "runtime/json/utf8.hpp"
 #include "runtime/limits.hpp"
 #include "runtime/pointer.hpp"
 #include "runtime/tools/http_template.hpp"
@@ -41,7 +42,7 @@ constexpr FieldRule manifest_fields[] = {
     {"idempotency_ttl_seconds"},
     {"status_check"},
     {"approval"},
-    {"approval_threshold", "approvals are not part of this version; leave it out"},
+    {"approval_threshold"},
     {"repeatable"},
     {"redact"},
     {"http"},
@@ -58,7 +59,6 @@ constexpr FieldRule status_check_fields[] = {{"method"}, {"url"}, {"headers"}};
 
 RATCHET_ENUM(Filesystem, none, ephemeral, workspace)
 RATCHET_ENUM(AuthMode, none, on_behalf_of_user)
-RATCHET_ENUM(Approval, never, always, required_above)
 RATCHET_ENUM(Method, GET, POST, PUT, PATCH, DELETE)
 
 /// One pass over a manifest. Each part refuses what it does not take; the first error wins.
@@ -73,6 +73,7 @@ class ManifestParser {
     schema();
     execution();
     effects();
+    approval();
     if (manifest_.kind == ToolKind::http) http();
     if (error_) return tl::unexpected(*error_);
     return std::move(manifest_);
@@ -104,8 +105,6 @@ class ManifestParser {
   void unenforced() {
     if (fields_.choice<Filesystem>("filesystem", Filesystem::none) != Filesystem::none)
       not_supported("filesystem", "there are no sandboxes in this version: only filesystem: none");
-    if (fields_.choice<Approval>("approval", Approval::never) != Approval::never)
-      not_supported("approval", "approvals are not part of this version: only approval: never");
     if (!fields_.texts("redact", 256, 256).empty())
       not_supported("redact", "arguments are not redacted by this version; leave it out");
     auto auth = fields_.object("auth", auth_fields);
@@ -158,6 +157,35 @@ class ManifestParser {
           "a call whose key has expired is left to a person by this version: leave the status check out");
     else if (manifest_.idempotency != Idempotency::status_check && fields_.has("status_check"))
       fields_.invalid("status_check", "it needs idempotency: status_check");
+  }
+
+  void approval() {
+    ApprovalRule& rule = manifest_.approval;
+    rule.mode = fields_.choice<Approval>("approval", Approval::never);
+    const bool has_threshold = fields_.has("approval_threshold");
+    if (has_threshold && rule.mode != Approval::required_above)
+      fields_.invalid("approval_threshold", "it needs approval: required_above");
+    if (!has_threshold && rule.mode == Approval::required_above)
+      fields_.invalid("", "approval: required_above needs the field approval_threshold");
+    for (const auto& [argument, above] :
+         fields_.members("approval_threshold", limits::approval_thresholds_max))
+      threshold(argument, *above);
+    if (has_threshold && rule.thresholds.empty())
+      fields_.invalid("approval_threshold", "expected an argument and a number");
+  }
+
+  /// The argument is told by its name or by a JSON pointer.
+  void threshold(std::string_view argument, const boost::json::value& above) {
+    const auto at = "approval_threshold" + pointer_to("", argument);
+    const auto pointer = argument.starts_with('/') ? std::string(argument) : pointer_to("", argument);
+    auto steps = split_pointer(pointer);
+    if (!steps || !manifest_.schema.knows(pointer))
+      fields_.invalid(
+          at, fmt::format("input_schema has no property {}", argument.substr(0, utf8_cut(argument, 60))));
+    if (!above.is_number())
+      return fields_.invalid(at, fmt::format("expected a number, found {}", kind_name(above)));
+    manifest_.approval.thresholds.push_back(
+        {std::string(argument), steps.value_or(std::vector<std::string>{}), above.to_number<double>()});
   }
 
   void http() {

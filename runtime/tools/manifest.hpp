@@ -12,6 +12,7 @@
 
 #include "runtime/content.hpp"
 #include "runtime/result.hpp"
+#include "runtime/tools/approval.hpp"
 #include "runtime/tools/schema.hpp"
 #include "runtime/tools/types.hpp"
 
@@ -43,6 +44,7 @@ struct ToolManifest {
   HttpTemplate status_check;  ///< idempotency status_check: GET; 200 it happened, the body is its result; 404
                               ///< it did not
   bool repeatable = false;
+  ApprovalRule approval;  ///< makes the policy's word stricter, never weaker
 
   Json source;  ///< the manifest as it was registered, canonical; its SHA-256 is the digest
   Hash digest;

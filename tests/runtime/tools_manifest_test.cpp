@@ -97,6 +97,42 @@ TEST(Manifest, AStatusCheckAsksWithGet) {
   EXPECT_EQ(tool->status_check.method, "GET");
 }
 
+TEST(Manifest, ReadsWhenAPersonDecides) {
+  EXPECT_EQ(parse_manifest(manifest())->approval.mode, Approval::never);
+  EXPECT_EQ(parse_manifest(manifest({{"approval", R"("always")"}}))->approval.mode, Approval::always);
+  const auto tool = parse_manifest(
+      manifest({{"approval", R"("required_above")"}, {"approval_threshold", R"({"id":1.5,"/note":-2})"}}));
+  ASSERT_TRUE(tool) << tool.error().pointer << ": " << tool.error().text;
+  const auto& thresholds = tool->approval.thresholds;
+  ASSERT_EQ(thresholds.size(), 2u);
+  EXPECT_EQ(thresholds[0].argument, "/note");
+  EXPECT_EQ(thresholds[0].steps, std::vector<std::string>{"note"});
+  EXPECT_EQ(thresholds[0].above, -2);
+  EXPECT_EQ(thresholds[1].argument, "id");
+  EXPECT_EQ(thresholds[1].above, 1.5);
+}
+
+TEST(Manifest, RefusesThresholdsThatMakeNoSense) {
+  const std::tuple<std::string_view, std::string_view, std::string_view> cases[] = {
+      {R"("required_above")", "", ""},
+      {R"("required_above")", "{}", "/approval_threshold"},
+      {R"("required_above")", R"({"idd":1})", "/approval_threshold/idd"},
+      {R"("required_above")", R"({"/id/x":1})", "/approval_threshold/~1id~1x"},
+      {R"("required_above")", R"({"/i~d":1})", "/approval_threshold/~1i~0d"},
+      {R"("required_above")", R"({"id":"1"})", "/approval_threshold/id"},
+      {R"("required_above")", "[]", "/approval_threshold"},
+      {R"("always")", R"({"id":1})", "/approval_threshold"},
+      {"", R"({"id":1})", "/approval_threshold"},
+  };
+  for (const auto& [approval, threshold, pointer] : cases) {
+    const auto tool = parse_manifest(
+        manifest({{"approval", std::string(approval)}, {"approval_threshold", std::string(threshold)}}));
+    ASSERT_FALSE(tool) << approval << threshold;
+    EXPECT_EQ(tool.error().code, ErrorCode::invalid_definition);
+    EXPECT_EQ(tool.error().pointer, pointer) << tool.error().text;
+  }
+}
+
 struct Refusal {
   std::string field, value;
   ErrorCode code;
@@ -129,11 +165,9 @@ TEST(Manifest, RefusesWhatItDoesNotEnforce) {
       {"cpus", "0.5", ErrorCode::not_supported, "/cpus"},
       {"pids", "64", ErrorCode::not_supported, "/pids"},
       {"rate_limit", R"("60/min per run")", ErrorCode::not_supported, "/rate_limit"},
-      {"approval_threshold", R"({"recipients":1})", ErrorCode::not_supported, "/approval_threshold"},
       {"command", R"({"argv":["/bin/true"]})", ErrorCode::not_supported, "/command"},
       {"mcp", R"({"server":"mail","tool":"send"})", ErrorCode::not_supported, "/mcp"},
       {"filesystem", R"("workspace")", ErrorCode::not_supported, "/filesystem"},
-      {"approval", R"("always")", ErrorCode::not_supported, "/approval"},
       {"redact", R"(["/body"])", ErrorCode::not_supported, "/redact"},
       {"auth", R"({"mode":"on_behalf_of_user"})", ErrorCode::not_supported, "/auth/mode"},
       {"auth", R"({"mode":"none","scopes":["email:send"]})", ErrorCode::not_supported, "/auth/scopes"},
