@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "actors/approval_actor.hpp"
 #include "actors/caf.hpp"
 #include "actors/parts.hpp"
 #include "actors/run_actor.hpp"
@@ -49,6 +50,7 @@ FirstAppend first_append(
   append.row.lease = 1;
   append.row.head = *chain_head(bytes);
   append.blobs = std::move(decided.blobs);
+  if (!command.user_token.empty()) append.user_token = command.user_token;
   FirstAppend first;
   first.started = std::make_shared<const std::pair<RunRow, Record>>(append.row, std::move(record));
   first.commit.runs.push_back(std::move(append));
@@ -56,6 +58,21 @@ FirstAppend first_append(
     first.commit.claim = IdempotencyClaim{command.team, command.idempotency_key, command.fingerprint, run};
   return first;
 }
+
+/// Stands in where nobody can be asked: what needs to be asked is refused.
+class NobodyToAsk final : public Judge {
+ public:
+  Ticket start(JudgeQuestion question, OnFacts on_facts) override {
+    CallFacts facts;
+    const std::string why = "there is nobody to ask on this server";
+    if (question.hooks) facts.hooks = HookFacts{true, why, std::nullopt};
+    if (question.decision_point) facts.authorizer = AuthorizerFacts{false, why};
+    on_facts(std::move(facts));
+    return 0;
+  }
+
+  void cancel(Ticket) override {}
+};
 
 }  // namespace
 
@@ -72,16 +89,18 @@ struct CafNode::Parts {
                *options.journal,
                writer,
                books,
-               DriverParts{heads, options.pack},
+               DriverParts{heads, options.pack, options.decision_point},
                models,
                broker,
+               options.judge ? *options.judge : nobody,
                hub,
                timer,
                admission,
                options.log,
                options.observer},
         system(configured(config, options.workers)),
-        supervisor(spawn_supervisor(system, shared, view)) {}
+        supervisor(spawn_supervisor(system, shared, view)),
+        approvals(spawn_approval_desk(system, shared, supervisor)) {}
 
   NodeOptions options;
   // In the order in which they must be made; taken down the other way round, the actors first.
@@ -92,12 +111,14 @@ struct CafNode::Parts {
   BookShelf books;
   ModelGateway models;
   ToolBroker broker;
+  NobodyToAsk nobody;
   Admission admission;
   NodeParts shared;
   SupervisorView view;
   caf::actor_system_config config;
   caf::actor_system system;
   caf::actor supervisor;
+  caf::actor approvals;
   std::atomic<bool> draining{false};
   std::atomic<std::uint64_t> runs_started{0};
 
@@ -125,6 +146,7 @@ struct CafNode::Parts {
     started.input = command.input;
     started.user_id = command.user_id;
     started.scopes = command.scopes;
+    started.token_expires_at = command.token_expires_at;
     started.team = command.team;
     started.budgets = command.budgets.value_or(definition.budgets);
     started.deadline_at = stamp.at.plus_ms(started.budgets.max_seconds * 1'000);
@@ -226,6 +248,22 @@ void CafNode::resolve_call(ResolveCall command, Reply<Accepted> reply) {
 void CafNode::resume_run(ResumeRun command, Reply<Accepted> reply) {
   parts_->route(
       std::move(command.team), command.run_id, input::Resume{std::move(command.by)}, std::move(reply));
+}
+
+void CafNode::decide_approval(DecideApproval command, Reply<Accepted> reply) {
+  if (parts_->draining) return reply(fail(ErrorCode::draining, "the server is shutting down"));
+  tell(
+      parts_->approvals,
+      DecisionCame{std::make_shared<PendingDecision>(PendingDecision{std::move(command), std::move(reply)})});
+}
+
+void CafNode::replace_user_token(ReplaceUserToken command, Reply<Accepted> reply) {
+  parts_->route(
+      std::move(command.team),
+      command.run_id,
+      input::UserToken{
+          std::move(command.token), std::move(command.scopes), command.expires_at, std::move(command.from)},
+      std::move(reply));
 }
 
 void CafNode::put_definitions(std::vector<DefinitionPut> puts, Reply<Committed> reply) {

@@ -13,6 +13,7 @@
 #include "runtime/node.hpp"
 #include "runtime/observer.hpp"
 #include "runtime/tools/connector.hpp"
+#include "runtime/tools/facts.hpp"
 
 namespace ratchet {
 
@@ -28,9 +29,11 @@ struct NodeOptions {
   AgentCatalog* catalog = nullptr;
   ModelClient* models = nullptr;
   Connector* connector = nullptr;
+  Judge* judge = nullptr;  ///< none: nobody is asked, and no version may need it
   Clock* clock = nullptr;
 
   RecordPacker pack = nullptr;
+  bool decision_point = false;                ///< `judge` asks one about every call
   std::map<std::string, ServedModel> served;  ///< by name
   std::size_t concurrent_runs = 20'000;       ///< that hold an actor
   std::size_t runs_per_team = 5'000;
@@ -56,6 +59,8 @@ class CafNode final : public Node {
   void cancel_run(CancelRun command, Reply<Accepted> reply) override;
   void resolve_call(ResolveCall command, Reply<Accepted> reply) override;
   void resume_run(ResumeRun command, Reply<Accepted> reply) override;
+  void decide_approval(DecideApproval command, Reply<Accepted> reply) override;
+  void replace_user_token(ReplaceUserToken command, Reply<Accepted> reply) override;
   void put_definitions(std::vector<DefinitionPut> puts, Reply<Committed> reply) override;
   void drain(std::int64_t timeout_ms) override;
   bool recovered() const override;

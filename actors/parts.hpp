@@ -62,6 +62,7 @@ struct NodeParts {
   DriverParts driver;
   ModelGateway& models;
   ToolBroker& broker;
+  Judge& judge;
   EventHub& hub;
   Timer& timer;
   Admission& admission;

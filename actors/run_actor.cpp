@@ -93,6 +93,8 @@ class RunShell {
       parts_->hub.end_preview(run_);
     } else if (const auto* call = std::get_if<input::CallEnded>(ended.input.get())) {
       call_tickets_.erase({call->call_id, call->attempt});
+    } else if (const auto* judged = std::get_if<input::Judged>(ended.input.get())) {
+      judge_tickets_.erase(judged->call_id);
     }
     if (driver_ && !resting_) give({std::move(*ended.input), 0});
   }
@@ -267,6 +269,14 @@ class RunShell {
     call_tickets_[effect] = parts_->broker.start(run_, row_.root_run_id, start, std::move(on_done));
   }
 
+  void act(action::StartJudging& start) {
+    const std::string call_id = start.effect.call_id;
+    auto on_facts = [self = caf::actor_cast<caf::actor>(self_), call_id](CallFacts facts) {
+      tell(self, EffectEnded{std::make_shared<Input>(input::Judged{call_id, std::move(facts)})});
+    };
+    judge_tickets_[call_id] = parts_->judge.start(std::move(start.question), std::move(on_facts));
+  }
+
   void act(action::Stop& stop) {
     stop_effect(stop.effect);
     execute(driver_->take(signal::Stopped{stop.effect}, parts_->stamp()));
@@ -321,6 +331,13 @@ class RunShell {
       model_tickets_.erase(ticket);
       return;
     }
+    if (const auto* judge = std::get_if<JudgeEffect>(&effect)) {
+      const auto ticket = judge_tickets_.find(judge->call_id);
+      if (ticket == judge_tickets_.end()) return;
+      parts_->judge.cancel(ticket->second);
+      judge_tickets_.erase(ticket);
+      return;
+    }
     const auto ticket = call_tickets_.find(std::get<CallEffect>(effect));
     if (ticket == call_tickets_.end()) return;
     parts_->broker.cancel(ticket->second);
@@ -347,6 +364,8 @@ class RunShell {
       parts_->models.cancel(ticket);
     for (const auto& [effect, ticket] : std::exchange(call_tickets_, {}))
       parts_->broker.cancel(ticket);
+    for (const auto& [call_id, ticket] : std::exchange(judge_tickets_, {}))
+      parts_->judge.cancel(ticket);
     parts_->hub.end_preview(run_);
     if (std::exchange(counted_, false)) parts_->admission.leave(row_.team);
   }
@@ -361,6 +380,7 @@ class RunShell {
   std::map<Token, Reply<Accepted>> replies_;
   std::map<ModelEffect, ModelGateway::Ticket> model_tickets_;
   std::map<CallEffect, ToolBroker::Ticket> call_tickets_;
+  std::map<std::string, Judge::Ticket> judge_tickets_;  ///< by call id
   Token last_token_ = 0;
   Timer::Ticket wake_ticket_ = 0;
   std::uint64_t wake_generation_ = 0;

@@ -184,8 +184,7 @@ class Service::Impl {
     response.headers.emplace_back("X-Content-Type-Options", "nosniff");
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - track.began;
     // What no route takes is not a label: its methods are the client's invention.
-    metrics_.on_request(
-        track.route.empty() ? "" : track.method, track.route, response.status, took.count());
+    metrics_.on_request(track.route.empty() ? "" : track.method, track.route, response.status, took.count());
     // The path only: a query may hold what somebody does not want in a log.
     spdlog::debug("{} {} {} {} {:.1f} ms, request {}",
                   track.remote,

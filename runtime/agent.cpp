@@ -25,13 +25,17 @@ constexpr FieldRule agent_fields[] = {
     {"context"},
     {"subagents", "sub-agents are not part of this version; leave it out"},
     {"hooks"},
-    {"approval", "approvals are not part of this version; leave it out"},
+    {"approval"},
     {"interactive"},
     {"eval", "evaluation is not part of this version; leave it out"},
 };
 constexpr FieldRule model_fields[] = {
     {"name"}, {"temperature"}, {"top_p"}, {"top_k"}, {"seed"}, {"max_output_tokens"}};
 constexpr FieldRule policy_fields[] = {{"tool"}, {"when"}, {"then"}};
+constexpr FieldRule approval_fields[] = {
+    {"expires_seconds"},
+    {"remind_seconds"},
+    {"notify_url", "notifications are not part of this version; leave it out"}};
 constexpr FieldRule budget_fields[] = {{"max_steps"}, {"max_tokens"}, {"max_seconds"}, {"max_usd"}};
 constexpr FieldRule context_fields[] = {
     {"strategy"},
@@ -61,6 +65,7 @@ class AgentParser {
     context();
     if (!fields_.array("hooks", 64).empty())
       fields_.refuse(ErrorCode::not_supported, "hooks", "hooks are not part of this version; leave them out");
+    approval();
     agent_.interactive = fields_.boolean("interactive", false);
     if (error_) return tl::unexpected(*error_);
     return std::move(agent_);
@@ -135,6 +140,20 @@ class AgentParser {
       to.max_usd = *usd;
     else
       budgets.invalid("max_usd", "max_usd: " + usd.error().text);
+  }
+
+  void approval() {
+    auto approval = fields_.object("approval", approval_fields);
+    ApprovalSettings& to = agent_.approval;
+    to.expires_seconds =
+        approval.integer("expires_seconds", 1, limits::approval_expires_seconds_max, to.expires_seconds);
+    to.remind_seconds =
+        approval.integer("remind_seconds", 1, limits::approval_expires_seconds_max, to.remind_seconds);
+    if (to.remind_seconds >= to.expires_seconds)
+      approval.invalid("remind_seconds",
+                       fmt::format("a reminder after {} s comes too late: the approval expires after {} s",
+                                   to.remind_seconds,
+                                   to.expires_seconds));
   }
 
   void context() {

@@ -22,6 +22,25 @@ struct PolicyRule {
   Conditions when = {};  ///< on the arguments
 };
 
+RATCHET_ENUM(HookPoint, pre_model, pre_tool, post_tool, on_stop)
+
+/// security: whatever goes wrong with it blocks the call. logging: whatever goes wrong with it is only
+/// counted.
+RATCHET_ENUM(HookKind, security, logging)
+
+struct HookRule {
+  HookPoint at = HookPoint::pre_tool;
+  std::string url;
+  HookKind kind = HookKind::security;
+};
+
+/// How long people have to decide on a call that needs them.
+struct ApprovalSettings {
+  std::int64_t expires_seconds = 86'400;
+  std::int64_t remind_seconds = 0;  ///< after it was asked; 0: no reminder
+  std::string notify_url;           ///< empty: nobody is notified
+};
+
 struct AgentDefinition {
   std::string agent_id;
   std::string model;  ///< the server's name of it
@@ -33,6 +52,8 @@ struct AgentDefinition {
   Budgets budgets;
   std::uint32_t result_cap_tokens = 2'000;
   bool interactive = false;
+  std::vector<HookRule> hooks;
+  ApprovalSettings approval;
 
   Json source;  ///< the definition as it was registered, canonical; its SHA-256 is the digest
   Hash digest;

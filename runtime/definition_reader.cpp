@@ -142,8 +142,8 @@ ObjectReader ObjectReader::object(std::string_view field, std::span<const FieldR
 }
 
 std::vector<const boost::json::value*> ObjectReader::array(std::string_view field,
-                                                             std::size_t items_max,
-                                                             bool required) {
+                                                           std::size_t items_max,
+                                                           bool required) {
   std::vector<const boost::json::value*> items;
   const auto* value = get(field, required);
   if (!value) return items;

@@ -22,6 +22,7 @@
   X(unknown_run, 404, "There is no such run")                                    \
   X(unknown_artifact, 404, "There is no such artifact")                          \
   X(unknown_call, 404, "There is no such call in this run")                      \
+  X(unknown_approval, 404, "There is no such approval in this run")              \
   X(method_not_allowed, 405, "The path does not take this method")               \
   X(not_acceptable, 406, "None of the accepted types is offered")                \
   X(request_timeout, 408, "The request did not arrive in time")                  \
@@ -30,6 +31,9 @@
   X(run_finished, 409, "The run has finished")                                   \
   X(not_paused, 409, "The run does not wait for this")                           \
   X(already_resolved, 409, "The call was resolved otherwise")                    \
+  X(already_decided, 409, "The approval was decided otherwise")                  \
+  X(expired, 409, "The approval has expired")                                    \
+  X(args_changed, 409, "The approval is about other arguments")                  \
   X(stale_lease, 409, "The run is owned by a newer activation")                  \
   X(events_expired, 410, "These events are no longer kept")                      \
   X(too_large, 413, "The body is too large")                                     \
@@ -37,6 +41,8 @@
   X(range_not_satisfiable, 416, "The range lies outside of what there is")       \
   X(invalid_definition, 422, "The definition does not make sense")               \
   X(budget_exceeds_limit, 422, "A budget is above the agent's")                  \
+  X(edited_args_refused, 422, "The edited arguments were refused")               \
+  X(approval_refused, 422, "The call is not allowed any more")                   \
   X(too_many_runs, 429, "Too many runs at once")                                 \
   X(too_many_requests, 429, "Too many requests")                                 \
   X(headers_too_large, 431, "The headers of the request are too large")          \

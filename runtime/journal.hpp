@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/event/codec.hpp"
+#include "runtime/run/approval_row.hpp"
 #include "runtime/run/row.hpp"
 
 namespace ratchet {
@@ -30,6 +31,9 @@ struct RunAppend {
   std::string record;
   RunRow row;  ///< as it is after these events
   std::vector<Blob> blobs;
+  std::vector<ApprovalRow> approvals;     ///< that these events ask for or decide
+  std::optional<std::string> user_token;  ///< to be sealed in place of the run's present one; the store
+                                          ///< deletes it with the append that finishes the run
 };
 
 /// A client's key for a request that creates something. Scope and key together are unique.
@@ -71,6 +75,14 @@ struct RunQuery {
   std::size_t limit = 50;
 };
 
+struct ApprovalQuery {
+  std::string team;
+  std::optional<ApprovalStatus> status;
+  std::optional<RunId> run_id;
+  std::optional<ApprovalId> after;  ///< the last approval of the page before; newest first
+  std::size_t limit = 50;
+};
+
 struct IdempotencyEntry {
   RunId run_id;
   Hash fingerprint;
@@ -106,6 +118,12 @@ class JournalReader {
   };
 
   virtual Result<ArtifactInfo> artifact(const ArtifactId& id) = 0;
+  /// Errors: unknown_approval.
+  virtual Result<ApprovalRow> approval(const RunId& run, const ApprovalId& id) = 0;
+  virtual Result<std::vector<ApprovalRow>> approvals(const ApprovalQuery& query) = 0;
+  /// The token of the run's user, unsealed. A secret: for the request of a call, and nothing else. Errors:
+  /// not_found, where the run has none or has finished.
+  virtual Result<std::string> user_token(const RunId& run) = 0;
   /// Pairs of key and value with this prefix, in order of key.
   virtual Result<std::vector<std::pair<std::string, std::string>>> definitions(std::string_view table,
                                                                                std::string_view prefix) = 0;

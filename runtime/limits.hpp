@@ -94,7 +94,11 @@ inline constexpr std::int64_t pause_expires_ms = 7ll * 86'400'000;  // then the 
 inline constexpr std::size_t messages_pending_max = 1'000;          // more: 429
 inline constexpr std::size_t messages_keyed_max = 10'000;  // with a key, over the whole run; more: 429
 inline constexpr std::size_t resolutions_kept = 100;       // older: a repeated word finds no such call
-inline constexpr std::size_t reported_calls_max = 200;     // a report lists the last ones and counts the rest
+inline constexpr std::int64_t approval_expires_seconds_max = 30ll * 86'400;  // more: 422
+inline constexpr std::size_t approval_comment_bytes_max = 4'096;             // more: 400
+inline constexpr std::size_t edited_args_shown_bytes = 4'096;  // to the model, of what a person changed: cut
+inline constexpr std::size_t hooks_max = 16;                   // of an agent; more: 422
+inline constexpr std::size_t reported_calls_max = 200;  // a report lists the last ones and counts the rest
 inline constexpr std::uint32_t call_attempts_max =
     3;  // of a call whose outcome is unknown; then a person decides
 inline constexpr std::size_t notes_bytes_max = 64u << 10;  // more: the call is answered with an error
@@ -158,7 +162,8 @@ inline constexpr std::int64_t stream_retry_ms = 2'000;    // what a draining ser
 inline constexpr std::size_t scanned_rows_max = 200'000;  // by one usage query; more: 400
 inline constexpr std::size_t tools_per_team_max = 1'000;  // more: 422
 inline constexpr std::size_t user_id_bytes_max = 255;     // more: 401
-inline constexpr std::size_t scopes_max = 64;             // of a user token; more: 401
+inline constexpr std::size_t scopes_max = 64;             // of a user token; more: 401. Of a tool; more: 422
+inline constexpr std::size_t scope_bytes_max = 256;       // likewise
 
 static_assert(inline_bytes_max < blob_file_bytes_min && blob_file_bytes_min < artifact_bytes_max);
 static_assert(loop_tools_max > agent_tools_max);

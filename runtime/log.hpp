@@ -1,5 +1,6 @@
 #pragma once
-// The log as the core and the actors see it: a line and how much it matters. Never a secret, never content of a run.
+// The log as the core and the actors see it: a line and how much it matters. Never a secret, never content of
+// a run.
 
 #include <functional>
 #include <string>

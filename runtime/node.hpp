@@ -26,6 +26,8 @@ struct StartRun {
   Content input;
   std::string user_id;
   std::vector<std::string> scopes;
+  std::string user_token;  ///< a secret: sealed with the run's first event; empty: the run acts for nobody
+  std::optional<Timestamp> token_expires_at;
   std::optional<Budgets> budgets;  ///< already merged with the agent's: never above them
   std::string idempotency_key;     ///< empty: none
   Hash fingerprint;                ///< of the request without `user_token`, with its subject
@@ -69,14 +71,33 @@ struct ResumeRun {
   std::string by;
 };
 
+struct DecideApproval {
+  std::string team;
+  RunId run_id;
+  ApprovalId approval_id;
+  ApprovalDecision decision = ApprovalDecision::reject;
+  std::optional<Json> edited_args;  ///< canonical
+  std::optional<Hash> args_hash;    ///< of the arguments that the person saw
+  std::string by, comment;
+};
+
+struct ReplaceUserToken {
+  std::string team;
+  RunId run_id;
+  std::string token;  ///< a secret; verified by the caller, and of the run's user
+  std::vector<std::string> scopes;
+  std::optional<Timestamp> expires_at;
+  std::string from;
+};
+
 struct Accepted {
   std::uint64_t seq = 0;
 };  ///< the event that says so
 
 /// What the node is doing, for metrics. Counters only rise.
 struct NodeStats {
-  std::size_t active_runs = 0;      ///< that hold an actor
-  std::size_t model_calls = 0;      ///< under way
+  std::size_t active_runs = 0;  ///< that hold an actor
+  std::size_t model_calls = 0;  ///< under way
   std::uint64_t runs_started = 0, actor_failures = 0;
   std::uint64_t journal_transactions = 0, journal_commits = 0, journal_refused = 0;
   std::uint64_t journal_commit_us_sum = 0, journal_commit_us_max = 0;
@@ -96,6 +117,9 @@ class Node {
   virtual void resolve_call(ResolveCall command, Reply<Accepted> reply) = 0;
   /// Errors: not_paused.
   virtual void resume_run(ResumeRun command, Reply<Accepted> reply) = 0;
+  /// Errors: unknown_approval, already_decided, expired, args_changed, edited_args_refused, approval_refused.
+  virtual void decide_approval(DecideApproval command, Reply<Accepted> reply) = 0;
+  virtual void replace_user_token(ReplaceUserToken command, Reply<Accepted> reply) = 0;
   /// Writes definitions (through the same journal writer). Errors: conflict, store_unavailable.
   virtual void put_definitions(std::vector<DefinitionPut> puts, Reply<Committed> reply) = 0;
   /// Stops taking runs, gives steps under way `timeout_ms`, and returns when all actors have ended. Main

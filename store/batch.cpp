@@ -65,6 +65,7 @@ Result<void> Batch::check_run(const RunAppend& append) {
     continuation = {stored->lease, stored->last_seq};
   }
   if (auto continues = check_continues(continuation, append); !continues) return continues;
+  if (keeps_token(append) && !node_key_) return tl::unexpected(node_key_.error());
   for (const Blob& blob : append.blobs) {
     if (txn_.contains(Table::artifacts, layout::artifact_key(blob.ref.id)))
       return artifact_exists(blob.ref.id);
@@ -84,6 +85,8 @@ void Batch::write(const RunAppend& append, const std::optional<StoredRun>& befor
   if (append.events > 0) write_events(append, after.latest);
   write_indexes(row, before);
   write_blobs(append);
+  write_approvals(append);
+  write_token(append);
 
   after.lease = row.lease;
   after.last_seq = row.last_seq;
@@ -143,6 +146,28 @@ void Batch::write_blobs(const RunAppend& append) {
     }
     txn_.put(Table::artifacts, layout::artifact_key(blob.ref.id), {layout::write_artifact(run, blob.ref)});
   }
+}
+
+/// The row before is not looked at: wherever its index entry was, there is one afterwards.
+void Batch::write_approvals(const RunAppend& append) {
+  for (const ApprovalRow& row : append.approvals) {
+    ApprovalRow other = row;
+    for (std::uint64_t i = 0; const auto status = enum_at<ApprovalStatus>(i); ++i) {
+      other.status = *status;
+      if (other.status != row.status)
+        txn_.erase(Table::approvals_by_status, layout::listed_approval_key(other));
+    }
+    txn_.put(Table::approvals_by_status, layout::listed_approval_key(row), {});
+    txn_.put(Table::approvals, layout::approval_key(row.run_id, row.approval_id), {encode_approval(row)});
+  }
+}
+
+void Batch::write_token(const RunAppend& append) {
+  const RunId& run = append.row.run_id;
+  if (keeps_token(append))
+    txn_.put(Table::secrets, layout::run_key(run), {node_key_->seal(run, *append.user_token)});
+  else if (append.row.status == RunStatus::finished)
+    txn_.erase(Table::secrets, layout::run_key(run));
 }
 
 }  // namespace ratchet

@@ -10,14 +10,16 @@
 #include "store/blob_files.hpp"
 #include "store/environment.hpp"
 #include "store/layout.hpp"
+#include "store/node_key.hpp"
 
 namespace ratchet {
 
 class Batch {
  public:
-  /// `next_append` is the number that the next append gets.
-  Batch(Txn& txn, BlobFiles& files, std::uint64_t next_append)
-      : txn_(txn), files_(files), next_append_(next_append) {}
+  /// `next_append` is the number that the next append gets. Without a node key, commits that bring a user
+  /// token are refused with its error.
+  Batch(Txn& txn, BlobFiles& files, const Result<NodeKey>& node_key, std::uint64_t next_append)
+      : txn_(txn), files_(files), node_key_(node_key), next_append_(next_append) {}
 
   /// The commit's outcome. If `failure` is set afterwards, nothing of the transaction can be used.
   Result<Committed> apply(const Commit& commit);
@@ -35,9 +37,12 @@ class Batch {
   void write_events(const RunAppend& append, layout::AppendList& latest);
   void write_indexes(const RunRow& row, const std::optional<layout::StoredRun>& before);
   void write_blobs(const RunAppend& append);
+  void write_approvals(const RunAppend& append);
+  void write_token(const RunAppend& append);
 
   Txn& txn_;
   BlobFiles& files_;
+  const Result<NodeKey>& node_key_;
   std::uint64_t next_append_;
   int file_failure_ = 0;
   /// Of the commit at hand: its runs as they are stored, in its order. Their `row` views are not used.

@@ -11,52 +11,13 @@
 #include <fmt/format.h>
 
 #include "store/crc32c.hpp"
+#include "store/file.hpp"
 
 namespace ratchet {
 
 namespace {
 
 constexpr std::string_view fresh_suffix = ".fresh";
-
-class File {
- public:
-  File(const std::string& path, int flags) : fd_(open(path.c_str(), flags | O_CLOEXEC, 0600)) {}
-
-  ~File() {
-    if (fd_ >= 0) close(fd_);
-  }
-
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-
-  explicit operator bool() const { return fd_ >= 0; }
-
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
-int write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno;
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return 0;
-}
-
-bool read_all(int fd, std::string& to, std::uint64_t offset) {
-  std::size_t have = 0;
-  while (have < to.size()) {
-    const ssize_t bytes = pread(fd, to.data() + have, to.size() - have, static_cast<off_t>(offset + have));
-    if (bytes < 0 && errno == EINTR) continue;
-    if (bytes <= 0) return false;
-    have += static_cast<std::size_t>(bytes);
-  }
-  return true;
-}
 
 struct BlobName {
   RunId run;
@@ -90,8 +51,8 @@ std::string BlobFiles::path(const RunId& run, std::uint32_t n) const {
 
 int BlobFiles::write(const RunId& run, std::uint32_t n, std::string_view bytes) {
   if (mkdir(directory_.c_str(), 0700) == 0) {
-    const File parent(std::filesystem::path(directory_).parent_path().string(), O_RDONLY | O_DIRECTORY);
-    if (!parent || (durable_ && fsync(parent.get()) != 0)) return errno;
+    const std::string parent = std::filesystem::path(directory_).parent_path().string();
+    if (const int code = durable_ ? flush_directory(parent) : 0) return code;
   } else if (errno != EEXIST) {
     return errno;
   }
@@ -108,9 +69,7 @@ int BlobFiles::write(const RunId& run, std::uint32_t n, std::string_view bytes) 
 }
 
 int BlobFiles::flush_names() {
-  if (fresh_.empty() || !durable_) return 0;
-  const File directory(directory_, O_RDONLY | O_DIRECTORY);
-  return directory && fsync(directory.get()) == 0 ? 0 : errno;
+  return fresh_.empty() || !durable_ ? 0 : flush_directory(directory_);
 }
 
 void BlobFiles::discard() {

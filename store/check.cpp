@@ -111,10 +111,13 @@ class Check {
     for (const RunId& run : runs) {
       Txn txn(environment_, Txn::Kind::read);
       const auto whole = run_is_whole(txn, run);
-      if (whole) continue;
+      if (whole) approvals_and_token(txn, run);
       // A value that fails its checksum concerns its run; a page that makes no sense concerns all of them.
-      if (txn.failure()) return file_damage(quarantined(run, whole.error()).value().text);
-      run_damage(run, whole.error());
+      if (txn.failure()) {
+        const Error why = whole ? lmdb_error(txn.failure(), "reading its approvals") : whole.error();
+        return file_damage(quarantined(run, why).value().text);
+      }
+      if (!whole) run_damage(run, whole.error());
     }
   }
 
@@ -133,6 +136,17 @@ class Check {
       bytes_read_ += (*events)->size();
     }
     return {};
+  }
+
+  /// Damage here concerns one approval, or the run's next call.
+  void approvals_and_token(Txn& txn, const RunId& run) {
+    Cursor at(txn, Table::approvals);
+    for (bool more = at.seek(run.ulid.view()); more && at.key().starts_with(run.ulid.view());
+         more = at.next())
+      if (const auto value = at.value(); !value)
+        say_(fmt::format("{}an approval of {}: {}", run_mark, to_string(run), value.error().text));
+    if (const auto sealed = txn.get(Table::secrets, layout::run_key(run)); !sealed)
+      say_(fmt::format("{}the user token of {}: {}", run_mark, to_string(run), sealed.error().text));
   }
 
   void newest_appends() {

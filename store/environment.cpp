@@ -117,6 +117,10 @@ Result<void> Environment::open_tables(bool create) {
   for (std::size_t i = 0; i < table_count; ++i) {
     const std::string table(name(static_cast<Table>(i)));
     code = mdb_dbi_open(txn, table.c_str(), create ? MDB_CREATE : 0, &handles_[i]);
+    if (code == MDB_NOTFOUND && i >= static_cast<std::size_t>(first_added_table)) {
+      handles_[i] = absent;
+      continue;
+    }
     if (code) return tl::unexpected(lmdb_error(code, "cannot open table " + table));
   }
   if (is_new) {
@@ -164,6 +168,7 @@ Txn::~Txn() {
 
 Result<std::optional<std::string_view>> Txn::get(Table table, std::string_view key) {
   MDB_val found, wanted = val(key);
+  if (!failure_ && !environment_.has(table)) return std::nullopt;
   if (!failure_) {
     const int code = mdb_get(txn_, environment_.handle(table), &wanted, &found);
     if (code == MDB_NOTFOUND) return std::nullopt;
@@ -176,7 +181,7 @@ Result<std::optional<std::string_view>> Txn::get(Table table, std::string_view k
 }
 
 bool Txn::contains(Table table, std::string_view key) {
-  if (failure_) return false;
+  if (failure_ || !environment_.has(table)) return false;
   MDB_val found, wanted = val(key);
   const int code = mdb_get(txn_, environment_.handle(table), &wanted, &found);
   if (code != MDB_NOTFOUND) failure_ = code;
@@ -225,7 +230,8 @@ int Txn::commit() {
 // --------------------------------------------------------------------------------------------------
 
 Cursor::Cursor(Txn& txn, Table table) : txn_(txn), table_(table) {
-  if (!txn.failure_) txn.failure_ = mdb_cursor_open(txn.txn_, txn.environment_.handle(table), &cursor_);
+  if (!txn.failure_ && txn.environment_.has(table))
+    txn.failure_ = mdb_cursor_open(txn.txn_, txn.environment_.handle(table), &cursor_);
 }
 
 Cursor::~Cursor() {
@@ -233,7 +239,7 @@ Cursor::~Cursor() {
 }
 
 bool Cursor::move(int operation, std::string_view key) {
-  if (txn_.failure_) return false;
+  if (txn_.failure_ || !cursor_) return false;
   MDB_val found_key = val(key), found;
   const int code = mdb_cursor_get(cursor_, &found_key, &found, static_cast<MDB_cursor_op>(operation));
   if (code) {

@@ -23,10 +23,26 @@ struct MDB_cursor;
 namespace ratchet {
 
 /// docs/store-format.md describes each. New ones are added at the end.
-RATCHET_ENUM(
-    Table, meta, events, runs, chunks, active, by_team, by_parent, due, claims, artifacts, blobs, definitions)
+RATCHET_ENUM(Table,
+             meta,
+             events,
+             runs,
+             chunks,
+             active,
+             by_team,
+             by_parent,
+             due,
+             claims,
+             artifacts,
+             blobs,
+             definitions,
+             approvals,
+             approvals_by_status,
+             secrets)
 
-inline constexpr std::size_t table_count = 12;
+inline constexpr std::size_t table_count = 15;
+/// Stores of the first builds have no tables from here on: opened for reading, those are empty.
+inline constexpr Table first_added_table = Table::approvals;
 static_assert(enum_at<Table>(table_count - 1) && !enum_at<Table>(table_count));
 
 /// What LMDB says, as an error: corrupt for what only a damaged file can cause, otherwise store_unavailable.
@@ -54,6 +70,9 @@ class Environment {
 
   MDB_env* get() const { return env_; }
 
+  /// Whether the store has this table: see `first_added_table`.
+  bool has(Table table) const { return handle(table) != absent; }
+
   unsigned handle(Table table) const { return handles_[static_cast<std::size_t>(table)]; }
 
   /// Pages of the file that are or were in use, times their size.
@@ -64,6 +83,8 @@ class Environment {
   int sync();
 
  private:
+  static constexpr unsigned absent = ~0u;
+
   Environment() = default;
   Result<void> open_tables(bool create);
 

@@ -106,6 +106,30 @@ Key definition_key(std::string_view table, std::string_view key) {
   return team_prefix(table).add(key);
 }
 
+Key approval_key(const RunId& run, const ApprovalId& approval) {
+  return Key().add(run.ulid).add(approval.ulid);
+}
+
+Key approvals_prefix(std::string_view team, ApprovalStatus status) {
+  const char number = static_cast<char>(status);
+  return team_prefix(team).add(std::string_view(&number, 1));
+}
+
+Key listed_approval_key(const ApprovalRow& row) {
+  return approvals_prefix(row.team, row.status).add(row.approval_id.ulid).add(row.run_id.ulid);
+}
+
+Result<RunAndApproval> read_approval_key(std::string_view key) {
+  if (key.size() != 2 * ulid_bytes) return refuse("an approval's key", "it has another length");
+  return RunAndApproval{read_id<RunId>(key), read_id<ApprovalId>(key.substr(ulid_bytes))};
+}
+
+Result<RunAndApproval> read_listed_approval_key(std::string_view key) {
+  if (key.size() < 2 * ulid_bytes) return refuse("an index key", "it is too short");
+  key = key.substr(key.size() - 2 * ulid_bytes);
+  return RunAndApproval{read_id<RunId>(key.substr(ulid_bytes)), read_id<ApprovalId>(key)};
+}
+
 Result<TimeAndRun> read_time_and_run(std::string_view key) {
   if (key.size() < 8 + ulid_bytes) return refuse("an index key", "it is too short");
   key = key.substr(key.size() - 8 - ulid_bytes);

@@ -53,6 +53,10 @@ Key claim_key(std::string_view scope, std::string_view key);
 Key artifact_key(const ArtifactId& id);
 Key blob_key(const RunId& run, std::uint32_t n);
 Key definition_key(std::string_view table, std::string_view key);
+Key approval_key(const RunId& run, const ApprovalId& approval);
+Key approvals_prefix(std::string_view team, ApprovalStatus status);
+/// Of `approvals_by_status`.
+Key listed_approval_key(const ApprovalRow& row);
 
 struct TimeAndRun {
   Timestamp at;
@@ -61,6 +65,16 @@ struct TimeAndRun {
 
 /// The last 24 bytes of a key of `active`, `due`, `by_team` or `by_parent`. Errors: corrupt.
 Result<TimeAndRun> read_time_and_run(std::string_view key);
+
+struct RunAndApproval {
+  RunId run;
+  ApprovalId approval;
+};
+
+/// A key of `approvals`. Errors: corrupt.
+Result<RunAndApproval> read_approval_key(std::string_view key);
+/// The last 32 bytes of a key of `approvals_by_status`. Errors: corrupt.
+Result<RunAndApproval> read_listed_approval_key(std::string_view key);
 /// Errors: corrupt.
 Result<RunId> read_run_key(std::string_view key);
 std::uint64_t read_event_key(std::string_view key);

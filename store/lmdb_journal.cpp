@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 #include <lmdb.h>
+#include <sodium.h>
 
 #include "runtime/event/fields.hpp"
 #include "store/check.hpp"
@@ -57,6 +58,7 @@ Result<std::unique_ptr<LmdbJournal>> LmdbJournal::open(const StoreOptions& given
   if (auto read = journal->read_counter(); !read) return tl::unexpected(read.error());
   if (unclean)
     if (auto swept = journal->sweep_files(); !swept) return tl::unexpected(swept.error());
+  journal->take_node_key();
   return journal;
 }
 
@@ -76,6 +78,7 @@ LmdbJournal::LmdbJournal(StoreOptions options,
       lock_(std::move(lock)),
       environment_(std::move(environment)),
       files_(options_.data_dir, options_.durability == Durability::fsync),
+      node_key_(fail(ErrorCode::store_unavailable, "the store was opened for reading only, without its key")),
       readers_checked_(Steady::now()) {}
 
 LmdbJournal::~LmdbJournal() {
@@ -106,6 +109,24 @@ Result<void> LmdbJournal::sweep_files() {
   return files_.sweep([&](const RunId& run, std::uint32_t n) {
     return txn.contains(Table::blobs, layout::blob_key(run, n)) || txn.failure() != 0;
   });
+}
+
+/// One token tells whether they are sealed under this key: a key is exchanged for all of them at once.
+void LmdbJournal::take_node_key() {
+  const std::string& given = options_.node_key_file;
+  node_key_ = given.empty() ? NodeKey::read_or_make(options_.data_dir + std::string(NodeKey::file_name))
+                            : NodeKey::read(given);
+  if (!node_key_) return passed_over(node_key_.error());
+  Txn txn(*environment_, Txn::Kind::read);
+  Cursor at(txn, Table::secrets);
+  if (!at.first()) return;
+  const auto run = layout::read_run_key(at.key());
+  const auto sealed = at.value();
+  if (!run || !sealed) return passed_over(run ? sealed.error() : run.error());
+  if (auto token = node_key_->unseal(*run, *sealed); !token)
+    passed_over(token.error());
+  else
+    sodium_memzero(token->data(), token->size());
 }
 
 // --- committing
@@ -151,7 +172,7 @@ Result<LmdbJournal::Outcomes> LmdbJournal::commit_in_one(std::span<const Commit>
   std::vector<std::optional<Error>> left_out(batch.size());
   for (;;) {
     Txn txn(*environment_, Txn::Kind::write);
-    Batch writer(txn, files_, next_append_);
+    Batch writer(txn, files_, node_key_, next_append_);
     Outcomes outcomes;
     outcomes.reserve(batch.size());
     bool again = false;

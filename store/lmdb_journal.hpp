@@ -34,6 +34,10 @@ class LmdbJournal final : public Journal {
   Result<ArtifactInfo> artifact(const ArtifactId& id) override;
   Result<std::vector<std::pair<std::string, std::string>>> definitions(std::string_view table,
                                                                        std::string_view prefix) override;
+  Result<ApprovalRow> approval(const RunId& run, const ApprovalId& id) override;
+  Result<std::vector<ApprovalRow>> approvals(const ApprovalQuery& query) override;
+  /// A journal that was opened for reading has no node key: store_unavailable.
+  Result<std::string> user_token(const RunId& run) override;
 
   Result<std::vector<Result<Committed>>> commit(std::span<const Commit> batch) override;
   JournalHealth health() override;
@@ -54,6 +58,7 @@ class LmdbJournal final : public Journal {
 
   Result<void> read_counter();
   Result<void> sweep_files();
+  void take_node_key();
   bool has_room(std::size_t bytes) const;
   Result<Outcomes> commit_in_one(std::span<const Commit> batch);
   Error give_up(int code, std::size_t bytes);
@@ -64,6 +69,7 @@ class LmdbJournal final : public Journal {
   std::optional<DirectoryLock> lock_;  ///< none: opened for reading
   std::unique_ptr<Environment> environment_;
   BlobFiles files_;
+  Result<NodeKey> node_key_;
   std::uint64_t next_append_ = 1;
   Steady::time_point readers_checked_;
   std::atomic<Steady::rep> no_room_at_ =

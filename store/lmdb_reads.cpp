@@ -85,7 +85,7 @@ Result<std::vector<RunRow>> LmdbJournal::list(const RunQuery& query) {
       return tl::unexpected(valid.error());
   }
   std::vector<RunRow> rows;
-  if (query.team.size() > limits::store_key_bytes_max) return rows;
+  if (!is_team_name(query.team)) return rows;
   Walk walk(query, after ? &*after : nullptr);
   for (bool more = true; more && rows.size() < query.limit;) {
     Txn txn(*environment_, Txn::Kind::read);

@@ -72,6 +72,12 @@ void MemoryJournal::write(const RunAppend& append) {
   if (append.events > 0) run.appends.push_back({append.first_seq, append.events, append.record});
   for (const Blob& blob : append.blobs)
     artifacts_[blob.ref.id] = {row.run_id, blob};
+  for (const ApprovalRow& approval : append.approvals)
+    approvals_[{approval.approval_id, row.run_id}] = approval;
+  if (keeps_token(append))
+    user_tokens_[row.run_id] = *append.user_token;
+  else if (row.status == RunStatus::finished)
+    user_tokens_.erase(row.run_id);
 }
 
 // --- reading
@@ -176,6 +182,29 @@ Result<std::vector<std::pair<std::string, std::string>>> MemoryJournal::definiti
        ++at)
     found.emplace_back(at->first.second, at->second);
   return found;
+}
+
+Result<ApprovalRow> MemoryJournal::approval(const RunId& run, const ApprovalId& id) {
+  const std::lock_guard lock(mutex_);
+  const auto found = approvals_.find({id, run});
+  if (found == approvals_.end()) return no_such_approval(run, id);
+  return found->second;
+}
+
+Result<std::vector<ApprovalRow>> MemoryJournal::approvals(const ApprovalQuery& query) {
+  const std::lock_guard lock(mutex_);
+  auto at = query.after ? approvals_.lower_bound({*query.after, RunId{}}) : approvals_.end();
+  std::vector<ApprovalRow> rows;
+  while (at != approvals_.begin() && rows.size() < query.limit)
+    if (--at; matches(query, at->second)) rows.push_back(at->second);
+  return rows;
+}
+
+Result<std::string> MemoryJournal::user_token(const RunId& run) {
+  const std::lock_guard lock(mutex_);
+  const auto found = user_tokens_.find(run);
+  if (found == user_tokens_.end()) return no_user_token(run);
+  return found->second;
 }
 
 JournalHealth MemoryJournal::health() {

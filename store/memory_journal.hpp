@@ -27,6 +27,9 @@ class MemoryJournal final : public Journal {
   Result<ArtifactInfo> artifact(const ArtifactId& id) override;
   Result<std::vector<std::pair<std::string, std::string>>> definitions(std::string_view table,
                                                                        std::string_view prefix) override;
+  Result<ApprovalRow> approval(const RunId& run, const ApprovalId& id) override;
+  Result<std::vector<ApprovalRow>> approvals(const ApprovalQuery& query) override;
+  Result<std::string> user_token(const RunId& run) override;
   Result<std::vector<Result<Committed>>> commit(std::span<const Commit> batch) override;
   JournalHealth health() override;
 
@@ -60,6 +63,8 @@ class MemoryJournal final : public Journal {
   std::map<std::pair<std::string, std::string>, IdempotencyEntry> claims_;
   std::map<ArtifactId, StoredBlob> artifacts_;
   std::map<std::pair<std::string, std::string>, std::string> definitions_;
+  std::map<std::pair<ApprovalId, RunId>, ApprovalRow> approvals_;
+  std::map<RunId, std::string> user_tokens_;
 };
 
 }  // namespace ratchet

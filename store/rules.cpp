@@ -19,6 +19,9 @@ Result<void> check_start(const RunAppend& append) {
   return {};
 }
 
+/// What stands beside a team's name in the longest key with one.
+constexpr std::size_t team_key_rest_bytes = 2 + 2 * sizeof(Ulid);
+
 Result<void> check_key(std::string_view what, std::size_t bytes) {
   if (bytes <= limits::store_key_bytes_max) return {};
   return fail(ErrorCode::invalid_request,
@@ -50,13 +53,16 @@ Result<void> check_continues(const std::optional<Continuation>& stored, const Ru
 Result<void> check_shape(const Commit& commit) {
   for (std::size_t i = 0; i < commit.runs.size(); ++i) {
     const RunRow& row = commit.runs[i].row;
-    if (auto fits = check_key("a team's name", row.team.size() + 32); !fits) return fits;
+    if (auto fits = check_key("a team's name", row.team.size() + team_key_rest_bytes); !fits) return fits;
     for (std::size_t before = 0; before < i; ++before)
       if (commit.runs[before].row.run_id == row.run_id)
         return conflict(row.run_id, "it is in the commit twice");
     for (const Blob& blob : commit.runs[i].blobs)
       RATCHET_ENSURE(blob.bytes.size() == blob.ref.bytes && blob.ref.n > 0,
                      "a blob is not what its reference says");
+    for (const ApprovalRow& approval : commit.runs[i].approvals)
+      RATCHET_ENSURE(approval.run_id == row.run_id && approval.team == row.team,
+                     "an approval is of another run than its append");
   }
   if (commit.claim)
     if (auto fits =
@@ -83,6 +89,19 @@ bool matches(const RunQuery& query, const RunRow& row) {
          (!query.since || row.created_at >= *query.since) && (!query.until || row.created_at < *query.until);
 }
 
+bool matches(const ApprovalQuery& query, const ApprovalRow& row) {
+  return row.team == query.team && (!query.status || row.status == *query.status) &&
+         (!query.run_id || row.run_id == *query.run_id);
+}
+
+bool is_team_name(std::string_view team) {
+  return team.size() + team_key_rest_bytes <= limits::store_key_bytes_max;
+}
+
+bool keeps_token(const RunAppend& append) {
+  return append.user_token && append.row.status != RunStatus::finished;
+}
+
 Result<void> check_after(const RunQuery& query, const RunRow* after) {
   if (after && after->team == query.team) return {};
   return fail(ErrorCode::invalid_cursor, fmt::format("{} is not in this list", to_string(*query.after)));
@@ -98,6 +117,14 @@ tl::unexpected<Error> quarantined(const RunId& run, const Error& why) {
 
 tl::unexpected<Error> no_such_artifact(const ArtifactId& id) {
   return fail(ErrorCode::unknown_artifact, fmt::format("there is no {}", to_string(id)));
+}
+
+tl::unexpected<Error> no_such_approval(const RunId& run, const ApprovalId& id) {
+  return fail(ErrorCode::unknown_approval, fmt::format("{} has no {}", to_string(run), to_string(id)));
+}
+
+tl::unexpected<Error> no_user_token(const RunId& run) {
+  return fail(ErrorCode::not_found, fmt::format("{} has no user token", to_string(run)));
 }
 
 tl::unexpected<Error> artifact_exists(const ArtifactId& id) {
@@ -120,6 +147,8 @@ std::size_t payload_bytes(const Commit& commit) {
     bytes += append.record.size() + 1024;  // the row and index entries
     for (const Blob& blob : append.blobs)
       bytes += blob.bytes.size();
+    bytes += append.approvals.size() * 1024;
+    if (append.user_token) bytes += append.user_token->size();
   }
   for (const DefinitionPut& put : commit.definitions)
     bytes += put.value.size();

@@ -25,6 +25,13 @@ Result<void> check_shape(const Commit& commit);
 
 /// Whether a list shows this row. Order, `after` and `limit` are the caller's.
 bool matches(const RunQuery& query, const RunRow& row);
+bool matches(const ApprovalQuery& query, const ApprovalRow& row);
+
+/// Whether a team of this name can have runs: only such names may go into keys.
+bool is_team_name(std::string_view team);
+
+/// Whether the append's token is stored: that of a run that it finishes is not.
+bool keeps_token(const RunAppend& append);
 
 /// Errors: invalid_cursor, where the run that `after` names is not one of the list's team.
 Result<void> check_after(const RunQuery& query, const RunRow* after);
@@ -34,6 +41,8 @@ tl::unexpected<Error> no_such_run(const RunId& run);
 /// `why` is what a read found: corrupt, and then this run alone is not to be used; or store_unavailable.
 tl::unexpected<Error> quarantined(const RunId& run, const Error& why);
 tl::unexpected<Error> no_such_artifact(const ArtifactId& id);
+tl::unexpected<Error> no_such_approval(const RunId& run, const ApprovalId& id);
+tl::unexpected<Error> no_user_token(const RunId& run);
 tl::unexpected<Error> artifact_exists(const ArtifactId& id);
 tl::unexpected<Error> definition_exists(const DefinitionPut& put);
 tl::unexpected<Error> key_was_used(const IdempotencyClaim& claim, const RunId& holder);

@@ -101,6 +101,17 @@ Result<RunRow> find_row(Txn& txn, const RunId& run) {
   return row;
 }
 
+Result<ApprovalRow> find_approval(Txn& txn, const RunId& run, const ApprovalId& id) {
+  const auto value = txn.get(Table::approvals, layout::approval_key(run, id));
+  if (!value) return quarantined(run, value.error());
+  if (!*value) return no_such_approval(run, id);
+  auto row = decode_approval(**value);
+  if (!row) return quarantined(run, row.error());
+  if (row->run_id != run || row->approval_id != id)
+    return quarantined(run, {ErrorCode::corrupt, fmt::format("the row of {} is of another", to_string(id))});
+  return row;
+}
+
 Result<std::vector<std::string>> find_records(Txn& txn,
                                               const RunId& run,
                                               std::uint64_t from_seq,

@@ -1,5 +1,5 @@
 #pragma once
-// What one transaction says of one run: its row, and its records as they were packed.
+// What one transaction says of one run: its row, its approvals, and its records as they were packed.
 
 #include <string>
 #include <vector>
@@ -16,6 +16,9 @@ Result<layout::StoredRun> find_run(Txn& txn, const RunId& run);
 
 /// Errors: as above.
 Result<RunRow> find_row(Txn& txn, const RunId& run);
+
+/// Errors: unknown_approval, corrupt, store_unavailable.
+Result<ApprovalRow> find_approval(Txn& txn, const RunId& run, const ApprovalId& id);
 
 /// Packed records from the one that holds `from_seq` on, until about `bytes_max` of them (unpacked) are
 /// there; at least one, where there is any. Errors: as above.

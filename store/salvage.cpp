@@ -10,6 +10,7 @@
 
 #include "runtime/event/fields.hpp"
 #include "store/child.hpp"
+#include "store/file.hpp"
 #include "store/lmdb_journal.hpp"
 #include "store/run_reads.hpp"
 #include "store/tools.hpp"
@@ -99,6 +100,8 @@ class Copier {
     copy(from, to, Table::runs, layout::run_key(run));
     indexes(to, *row);
     blobs(to, run);
+    approvals(to, run);
+    token(to, run);
     if (const int code = to.commit()) return tl::unexpected(lmdb_error(code, to_string(run)));
     return {};
   }
@@ -170,6 +173,31 @@ class Copier {
       to.put(Table::blobs, at.key(), {*value});
       if (blob->in_file) file(run, layout::read_blob_number(at.key()));
     }
+  }
+
+  /// The run is worth having without these too: its events say what was asked and decided.
+  void approvals(Txn& to, const RunId& run) {
+    Txn from(from_, Txn::Kind::read);
+    Cursor at(from, Table::approvals);
+    for (bool more = at.seek(run.ulid.view()); more && at.key().starts_with(run.ulid.view());
+         more = at.next()) {
+      const auto value = at.value();
+      const auto row = value ? decode_approval(*value) : tl::unexpected(value.error());
+      if (!row) {
+        lost(fmt::format("an approval of {}: {}", to_string(run), row.error().text));
+        continue;
+      }
+      to.put(Table::approvals, at.key(), {*value});
+      to.put(Table::approvals_by_status, layout::listed_approval_key(*row), {});
+    }
+  }
+
+  /// Sealed as it is: the new store needs the same node key.
+  void token(Txn& to, const RunId& run) {
+    Txn from(from_, Txn::Kind::read);
+    const auto sealed = from.get(Table::secrets, layout::run_key(run));
+    if (!sealed) return lost(fmt::format("the user token of {}: {}", to_string(run), sealed.error().text));
+    if (*sealed) to.put(Table::secrets, layout::run_key(run), {**sealed});
   }
 
   void file(const RunId& run, std::uint32_t n) {
@@ -254,6 +282,16 @@ Result<void> copy_table(const Directories& directories, Table table, SalvageRepo
   return {};
 }
 
+/// A key that lies elsewhere is the operator's to give to the new server too.
+void copy_node_key(const Directories& directories, SalvageReport& report) {
+  const std::string from = directories.from + std::string(NodeKey::file_name);
+  const std::string to = directories.to + std::string(NodeKey::file_name);
+  std::error_code error;
+  if (!std::filesystem::exists(from, error) && !error) return;
+  if (const int code = error ? error.value() : copy_private_file(from, to))
+    report.lost.push_back(fmt::format("{}: {}", from, std::generic_category().message(code)));
+}
+
 /// Sets the number of the next append, and makes all durable.
 Result<void> finish(const std::string& data_dir) {
   const auto environment =
@@ -294,6 +332,7 @@ Result<SalvageReport> salvage_store(const std::string& from_data_dir, const std:
   if (auto copied = copy_runs(directories, *runs, report); !copied) return tl::unexpected(copied.error());
   for (const Table table : {Table::artifacts, Table::claims, Table::definitions})
     if (auto copied = copy_table(directories, table, report); !copied) return tl::unexpected(copied.error());
+  copy_node_key(directories, report);
   if (auto finished = finish(to_data_dir); !finished) return tl::unexpected(finished.error());
   return report;
 }

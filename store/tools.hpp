@@ -40,9 +40,10 @@ struct SalvageReport {
   std::vector<std::string> lost;  ///< in words: each run that is damaged, and what else could not be read
 };
 
-/// Copies what is whole of a damaged store to a new directory: every run that verifies, all idempotency keys
-/// and definitions that can be read. The source is not changed; no server may use it meanwhile. Errors:
-/// store_unavailable, where either directory cannot be used; conflict, where the target holds a store.
+/// Copies what is whole of a damaged store to a new directory: every run that verifies, with its approvals
+/// and its sealed user token, all idempotency keys and definitions that can be read, and `node.key`. The
+/// source is not changed; no server may use it meanwhile. Errors: store_unavailable, where either directory
+/// cannot be used; conflict, where the target holds a store.
 Result<SalvageReport> salvage_store(const std::string& from_data_dir, const std::string& to_data_dir);
 
 }  // namespace ratchet

@@ -97,6 +97,9 @@ class Verification {
     for (const Table table : {Table::active, Table::due, Table::by_team, Table::by_parent})
       walk(table, [this, table](std::string_view key) { index(table, key); });
     walk(Table::artifacts, [this](std::string_view key) { artifact(key); });
+    walk(Table::approvals, [this](std::string_view key) { approval(key); });
+    walk(Table::approvals_by_status, [this](std::string_view key) { listed_approval(key); });
+    walk(Table::secrets, [this](std::string_view key) { secret(key); });
     for (const Table table : {Table::meta, Table::chunks, Table::claims, Table::blobs, Table::definitions})
       walk(table, [this, table](std::string_view key) { value(table, key); });
     say_(fmt::format("{}{} {} {}", done_mark, runs_, events_, artifacts_));
@@ -176,6 +179,51 @@ class Verification {
     if (!bytes) return problem(bytes.error().text);
     if (bytes->size() != info->ref.bytes || sha256(*bytes) != info->ref.sha256)
       problem(fmt::format("{} is not what its event says", to_string(id)));
+  }
+
+  void approval(std::string_view key) {
+    Txn txn = begin();
+    const auto id = layout::read_approval_key(key);
+    if (!id) return problem(id.error().text);
+    const auto row = find_approval(txn, id->run, id->approval);
+    if (!row) return problem(row.error().text);
+    const auto run = find_row(txn, id->run);
+    if (run ? run->team != row->team : run.error().code == ErrorCode::unknown_run)
+      problem(fmt::format("{} is not of {}", to_string(id->approval), to_string(id->run)));
+    if (!txn.contains(Table::approvals_by_status, layout::listed_approval_key(*row)))
+      problem(fmt::format(
+          "{} of {}: the index by status and its row differ", to_string(id->approval), to_string(id->run)));
+  }
+
+  void listed_approval(std::string_view key) {
+    value(Table::approvals_by_status, key);
+    Txn txn = begin();
+    const auto id = layout::read_listed_approval_key(key);
+    if (!id) return problem(id.error().text);
+    // As above: the approval may have been decided meanwhile.
+    if (!txn.contains(Table::approvals_by_status, key)) return;
+    const auto row = find_approval(txn, id->run, id->approval);
+    if (row ? std::string_view(layout::listed_approval_key(*row)) != key
+            : row.error().code == ErrorCode::unknown_approval)
+      problem(fmt::format("table {} names {} of {}, which is not so",
+                          name(Table::approvals_by_status),
+                          to_string(id->approval),
+                          to_string(id->run)));
+  }
+
+  /// Whether it opens is not looked at: the key is where this process has no business.
+  void secret(std::string_view key) {
+    Txn txn = begin();
+    const auto sealed = txn.get(Table::secrets, key);
+    if (!sealed) return problem(sealed.error().text);
+    if (!*sealed) return;
+    const auto id = layout::read_run_key(key);
+    if (!id) return problem(id.error().text);
+    if (!NodeKey::is_sealed(**sealed))
+      problem(fmt::format("the user token of {} is of a form that is not known", to_string(*id)));
+    const auto run = find_row(txn, *id);
+    if (run ? run->status == RunStatus::finished : run.error().code == ErrorCode::unknown_run)
+      problem(fmt::format("there is a user token of {}, which does not run", to_string(*id)));
   }
 
   void value(Table table, std::string_view key) {

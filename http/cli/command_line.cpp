@@ -39,6 +39,7 @@ class CommandLine {
     add_apply();
     add_run();
     add_runs();
+    add_approvals();
     add_journal();
     add_keys();
     auto* verb = app_.add_subcommand("version", "Print the version");
@@ -177,6 +178,45 @@ class CommandLine {
     happened->excludes(did_not);
   }
 
+  void add_approvals() {
+    auto* approvals = app_.add_subcommand("approvals", "What waits for a person, and deciding it");
+    approvals->require_subcommand(1);
+    auto* verb = approvals->add_subcommand("list", "Newest first");
+    verb->add_option(
+        "--status", approval_.status, "pending, decided or expired; default: pending, - for all");
+    verb->add_option("--run", approval_.run_id, "Of this run");
+    verb->add_option("--limit", approval_.limit, "At most so many, up to 200")->capture_default_str();
+    verb->add_option("--cursor", approval_.cursor, "Where the page before ended");
+    talk(verb, [this](Context& context) {
+      if (approval_.status.empty()) approval_.status = "pending";
+      if (approval_.status == "-") approval_.status.clear();
+      return list_approvals(context, approval_);
+    });
+
+    on_approval(approvals, "show", "All about one", [this](Context& context) {
+      return show_approval(context, approval_);
+    });
+    verb = on_approval(approvals, "approve", "Let the call run", [this](Context& context) {
+      return decide_approval(context, approval_, true);
+    });
+    verb->add_option(
+        "--args", approval_.edited_args, "Run it with these arguments instead: JSON, @FILE, or -");
+    verb->add_option("--args-hash", approval_.args_hash, "Only if it is about arguments with this hash");
+    verb->add_option("--comment", approval_.comment, "Kept in the run's events");
+    verb = on_approval(approvals, "reject", "Do not let it run; the model is told", [this](Context& context) {
+      return decide_approval(context, approval_, false);
+    });
+    verb->add_option("--comment", approval_.comment, "The model is told this too");
+  }
+
+  CLI::App* on_approval(CLI::App* approvals, const char* name, const char* what, Act act) {
+    auto* verb = approvals->add_subcommand(name, what);
+    verb->add_option("run", approval_.run_id, "The run's id")->required();
+    verb->add_option("approval", approval_.approval_id, "The approval's id")->required();
+    talk(verb, std::move(act));
+    return verb;
+  }
+
   CLI::App* on_run(CLI::App* runs, const char* name, const char* what, Act act) {
     auto* verb = runs->add_subcommand(name, what);
     verb->add_option("run", run_id_, "The run's id")->required();
@@ -244,6 +284,7 @@ class CommandLine {
   StartOptions start_;
   std::vector<std::string> labels_;
   ListOptions list_;
+  ApprovalOptions approval_;
   std::string run_id_, call_id_, text_;
   std::uint64_t after_ = 0;
   bool happened_ = false, did_not_happen_ = false;

@@ -47,5 +47,7 @@ void print_value(std::ostream& out, const std::string& json);
 
 /// The rows of a list of runs, a line each.
 void print_runs(std::ostream& out, const std::string& json);
+/// The same of approvals.
+void print_approvals(std::ostream& out, const std::string& json);
 
 }  // namespace ratchet::cli

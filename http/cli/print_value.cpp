@@ -70,28 +70,52 @@ void print_value(std::ostream& out, const std::string& text) {
   if (parse(out, text, value)) print_lines(out, value, "");
 }
 
-void print_runs(std::ostream& out, const std::string& text) {
+namespace {
+
+/// The items of a page, each as `line` makes it, below `head`.
+template <class Line>
+void print_page(std::ostream& out, const std::string& text, const std::string& head, const Line& line) {
   json::value value;
   if (!parse(out, text, value)) return;
   const auto* object = value.if_object();
   const auto* items = object == nullptr ? nullptr : object->if_contains("items");
   if (items == nullptr || !items->is_array()) return print_lines(out, value, "");
-  out << fmt::format("{:<30}  {:<8}  {:<16}  {:<20}  {:>5}  {}\n",
-                     "RUN",
-                     "STATUS",
-                     "STOPPED BY",
-                     "AGENT",
-                     "STEPS",
-                     "CREATED");
+  out << head;
   for (const auto& row : items->get_array())
-    out << fmt::format("{:<30}  {:<8}  {:<16}  {:<20}  {:>5}  {}\n",
-                       field(row, "run_id"),
-                       field(row, "status"),
-                       field(row, "stop_reason"),
-                       field(row, "agent_id") + " " + field(row, "agent_version"),
-                       field(row, "step"),
-                       field(row, "created_at"));
+    out << line(row);
   if (const auto next = field(value, "next_cursor"); next != "-") out << "more: --cursor " << next << "\n";
+}
+
+}  // namespace
+
+void print_runs(std::ostream& out, const std::string& text) {
+  const auto columns = [](auto... words) {
+    return fmt::format("{:<30}  {:<8}  {:<16}  {:<20}  {:>5}  {}\n", words...);
+  };
+  const auto head = columns("RUN", "STATUS", "STOPPED BY", "AGENT", "STEPS", "CREATED");
+  print_page(out, text, head, [&](const json::value& row) {
+    return columns(field(row, "run_id"),
+                   field(row, "status"),
+                   field(row, "stop_reason"),
+                   field(row, "agent_id") + " " + field(row, "agent_version"),
+                   field(row, "step"),
+                   field(row, "created_at"));
+  });
+}
+
+void print_approvals(std::ostream& out, const std::string& text) {
+  const auto columns = [](auto... words) {
+    return fmt::format("{:<30}  {:<30}  {:<8}  {:<20}  {:<27}  {}\n", words...);
+  };
+  const auto head = columns("RUN", "APPROVAL", "STATUS", "TOOL", "EXPIRES", "ARGUMENTS");
+  print_page(out, text, head, [&](const json::value& row) {
+    return columns(field(row, "run_id"),
+                   field(row, "approval_id"),
+                   field(row, "status"),
+                   field(row, "tool"),
+                   field(row, "expires_at"),
+                   field(row, "args"));
+  });
 }
 
 }  // namespace ratchet::cli

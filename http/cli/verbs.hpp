@@ -66,6 +66,18 @@ Done resolve_call(Context& context,
                   bool happened,
                   const std::string& result);
 
+struct ApprovalOptions {
+  std::string status, cursor;  ///< of a list
+  std::uint32_t limit = 50;
+  std::string run_id, approval_id;
+  std::string edited_args;  ///< JSON, as `StartOptions::input`; empty: as they are
+  std::string comment, args_hash;
+};
+
+Done list_approvals(Context& context, const ApprovalOptions& options);
+Done show_approval(Context& context, const ApprovalOptions& options);
+Done decide_approval(Context& context, const ApprovalOptions& options, bool approve);
+
 /// Makes an API key, prints it once, and the line for the server's configuration that holds its hash.
 Done new_key(std::ostream& out,
              const std::string& id,

@@ -50,6 +50,9 @@ void hint(Context& context, const std::string& run_id, const std::string& data) 
   for (const auto& reason : Fields(data).texts("reasons")) {
     if (reason == "message")
       context.err << fmt::format("answer with: ratchet runs message {} TEXT\n", run_id);
+    if (reason == "approval")
+      for (const auto& approval : Fields(data).texts("approval_ids"))
+        context.err << fmt::format("decide with: ratchet approvals approve|reject {} {}\n", run_id, approval);
     if (reason == "operator") context.err << fmt::format("go on with: ratchet runs resume {}\n", run_id);
     if (reason == "unknown_outcome")
       context.err << fmt::format(

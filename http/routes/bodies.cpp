@@ -8,6 +8,7 @@
 #include "http/server/ascii.hpp"
 #include "runtime/definition_reader.hpp"
 #include "runtime/ids.hpp"
+#include "runtime/json/canonical.hpp"
 #include "runtime/json/dom.hpp"
 #include "runtime/limits.hpp"
 
@@ -260,6 +261,36 @@ Result<ResolveBody> read_resolve(const Request& request) {
     if (!happened && reader.has("result"))
       reader.invalid("result", "result: a call that did not happen is executed again and brings its own");
     if (happened && reader.has("result")) body.result = read_content(reader, "result");
+  });
+  if (!read) return tl::unexpected(read.error());
+  return body;
+}
+
+Result<DecisionBody> read_decision(const Request& request) {
+  static constexpr std::array<FieldRule, 4> rules = {
+      {{"decision"}, {"edited_args"}, {"comment"}, {"args_hash"}}};
+  DecisionBody body;
+  const auto read = read_body(request, rules, [&](ObjectReader& reader) {
+    body.decision = reader.choice<ApprovalDecision>("decision");
+    body.comment = reader.text("comment", 0, limits::approval_comment_bytes_max, "");
+    if (reader.has("args_hash")) {
+      const auto hash = parse_hash(reader.text("args_hash", 64, 64));
+      if (hash)
+        body.args_hash = *hash;
+      else
+        reader.invalid("args_hash", "args_hash: expected 64 lower-case hex digits");
+    }
+    if (!reader.has("edited_args")) return;
+    if (body.decision == ApprovalDecision::reject)
+      reader.invalid("edited_args", "edited_args: what is rejected does not run, edited or not");
+    if (!reader.find("edited_args")->is_object())
+      reader.invalid("edited_args", "edited_args: expected an object");
+    const auto canonical = canonical_json(reader.json("edited_args"));
+    if (!canonical) return reader.invalid("edited_args", "edited_args: " + canonical.error().text);
+    body.edited_args = Json{*canonical};
+    // Somebody edited what they were shown redacted: the marker would be sent in place of the value.
+    if (body.edited_args->text.find("[redacted") != std::string::npos)
+      reader.invalid("edited_args", "edited_args: they hold a redaction marker; give the value itself");
   });
   if (!read) return tl::unexpected(read.error());
   return body;

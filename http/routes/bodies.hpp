@@ -50,6 +50,15 @@ struct ResolveBody {
 
 Result<ResolveBody> read_resolve(const Request& request);
 
+struct DecisionBody {
+  ApprovalDecision decision = ApprovalDecision::reject;
+  std::optional<Json> edited_args;  ///< canonical
+  std::optional<Hash> args_hash;
+  std::string comment;
+};
+
+Result<DecisionBody> read_decision(const Request& request);
+
 Result<std::string> read_user_token(const Request& request);
 
 /// Accepts no body, or an empty object.

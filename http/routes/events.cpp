@@ -16,11 +16,12 @@ namespace {
 
 /// All types that a run can have, those of later versions too: a filter for them is no mistake.
 const std::set<std::string_view> event_types = {
-    "run.started",      "message.received", "model.requested",   "model.completed",   "model.failed",
-    "tool.requested",   "tool.planned",     "tool.result",       "approval.required", "approval.reminded",
-    "approval.decided", "subagent.started", "subagent.finished", "context.compacted", "budget.warning",
-    "call.unknown",     "call.resolved",    "run.paused",        "run.resumed",       "run.cancel_requested",
-    "run.finished",     "model.delta"};
+    "run.started",       "message.received",    "model.requested",  "model.completed",
+    "model.failed",      "tool.requested",      "tool.planned",     "tool.result",
+    "approval.required", "approval.reminded",   "approval.decided", "subagent.started",
+    "subagent.finished", "context.compacted",   "budget.warning",   "call.unknown",
+    "call.resolved",     "run.paused",          "run.resumed",      "run.cancel_requested",
+    "run.finished",      "user_token.received", "model.delta"};
 
 enum class Form { stream, json, neither };
 

@@ -7,8 +7,6 @@ namespace ratchet {
 
 std::vector<Route> later_routes() {
   return {
-      {"GET", "/v1/approvals", Role::read, {"status", "run_id", "limit", "cursor"}, nullptr},
-      {"POST", "/v1/runs/{run_id}/approvals/{approval_id}", Role::approve, {}, nullptr},
       {"POST", "/v1/runs/{run_id}/replay", Role::launch, {}, nullptr},
       {"GET", "/v1/runs/{run_id}/diff", Role::read, {"against"}, nullptr},
       {"GET", "/v1/search/prompts", Role::read, {"hash", "limit", "cursor"}, nullptr},

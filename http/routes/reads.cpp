@@ -23,9 +23,10 @@ std::string render_pause(const RunRow& row) {
     append_json_array(pause.key("reasons"), row.pause_reasons, [](std::string& out, PauseReason reason) {
       append_json_string(out, name(reason));
     });
-    pause.time("since", row.paused_since)
-        .time("expires_at", row.pause_expires_at)
-        .raw("approval_ids", "[]");  // approvals are not part of this version
+    pause.time("since", row.paused_since).time("expires_at", row.pause_expires_at);
+    append_json_array(pause.key("approval_ids"),
+                      row.pending_approvals,
+                      [](std::string& out, const ApprovalId& id) { append_json_string(out, to_string(id)); });
     append_texts(pause.key("call_ids"), row.pause_call_ids);
   });
 }
@@ -60,7 +61,18 @@ std::string render_report(const Report& report) {
   });
 }
 
-void write_row(const RunRow& row, JsonObject& run) {
+/// What lists show of open approvals: enough to ask for them.
+std::string render_pending(const RunRow& row) {
+  std::string items;
+  append_json_array(items, row.pending_approvals, [&](std::string& out, const ApprovalId& id) {
+    out += json_object([&](JsonObject& item) {
+      item.text("approval_id", to_string(id)).text("run_id", to_string(row.run_id));
+    });
+  });
+  return items;
+}
+
+void write_row(const RunRow& row, const std::string& pending, JsonObject& run) {
   const bool finished = row.status == RunStatus::finished;
   run.text("run_id", to_string(row.run_id))
       .text("agent_id", row.agent_id)
@@ -84,7 +96,7 @@ void write_row(const RunRow& row, JsonObject& run) {
         .number("output_tokens", row.usage.output)
         .money("cost_usd", row.cost_usd);
   });
-  run.raw("pending_approvals", "[]")
+  run.raw("pending_approvals", pending)
       .optional("stop_reason", row.stop_reason, [](StopReason reason) { return name(reason); })
       .number("last_seq", row.last_seq)
       .time("created_at", row.created_at)
@@ -147,18 +159,74 @@ Result<std::optional<RunFinished>> find_end(JournalReader& journal, const RunRow
 }
 
 std::string render_row(const RunRow& row) {
-  return json_object([&](JsonObject& run) { write_row(row, run); });
+  return json_object([&](JsonObject& run) { write_row(row, render_pending(row), run); });
 }
 
-std::string render_run(const RunRow& row, const std::optional<RunFinished>& end) {
+Result<std::string> render_run(Api& api, const RunRow& row, const std::optional<RunFinished>& end) {
+  std::string pending = "[";
+  for (const ApprovalId& id : row.pending_approvals) {
+    const auto approval = api.journal.approval(row.run_id, id);
+    if (!approval) return tl::unexpected(approval.error());
+    const auto item = render_approval(api, *approval);
+    if (!item) return item;
+    if (pending.size() > 1) pending += ',';
+    pending += *item;
+  }
+  pending += ']';
   return json_object([&](JsonObject& run) {
-    write_row(row, run);
+    write_row(row, pending, run);
     if (end && end->result)
       run.raw("result", json_object([&](JsonObject& result) { result.text("text", *end->result); }));
     else
       run.null("result");
     run.raw("report", end && end->report ? render_report(*end->report) : "null");
     if (end && !end->error.empty()) run.text("error", end->error);
+  });
+}
+
+Result<std::string> render_approval(Api& api, const ApprovalRow& row) {
+  std::optional<ApprovalRequired> required;
+  std::optional<ApprovalDecided> decided;
+  const auto find = [&](std::uint64_t seq) {
+    return each_event(api.journal, row.run_id, seq, [&](const Event& event) {
+      if (const auto* found = std::get_if<ApprovalRequired>(&event.payload)) required = *found;
+      if (const auto* found = std::get_if<ApprovalDecided>(&event.payload)) decided = *found;
+      return false;
+    });
+  };
+  if (const auto read = find(row.required_seq); !read) return tl::unexpected(read.error());
+  if (row.decided_seq > 0)
+    if (const auto read = find(row.decided_seq); !read) return tl::unexpected(read.error());
+  if (!required || required->approval_id != row.approval_id)
+    return fail(
+        ErrorCode::corrupt,
+        fmt::format("the event of approval {} is not where its row says", to_string(row.approval_id)));
+  const bool late = row.status == ApprovalStatus::pending && row.expires_at <= api.clock.now();
+  const auto word = [](auto value) { return name(value); };
+  return json_object([&](JsonObject& item) {
+    item.text("approval_id", to_string(row.approval_id))
+        .text("run_id", to_string(row.run_id))
+        .text("root_run_id", to_string(row.root_run_id))
+        .text("agent_id", row.agent_id)
+        .text("user_id", row.user_id)
+        .text("call_id", row.call_id)
+        .text("tool", row.tool)
+        .raw("args", required->args.text)
+        .text("args_hash", to_string(row.args_hash))
+        .text("why", required->why)
+        .text("status", name(late ? ApprovalStatus::expired : row.status))
+        .time("requested_at", row.asked_at)
+        .time("expires_at", row.expires_at)
+        .optional("decision", row.decision, word)
+        .optional("reason", row.reason, word)
+        .optional("decided_at", row.decided_at, [](Timestamp at) { return to_string(at); })
+        .text("by", row.by)
+        .text("comment", decided ? decided->comment : "")
+        .raw("edited_args", decided && decided->edited_args ? decided->edited_args->text : "null");
+    if (decided)
+      item.text("effective_args_hash", to_string(row.effective_args_hash));
+    else
+      item.null("effective_args_hash");
   });
 }
 

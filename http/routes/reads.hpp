@@ -29,8 +29,11 @@ Result<std::optional<RunFinished>> find_end(JournalReader& journal, const RunRow
 
 /// The run as the API shows it, without how it ended.
 std::string render_row(const RunRow& row);
-/// The same with `result` and `report`.
-std::string render_run(const RunRow& row, const std::optional<RunFinished>& end);
+/// The same with `result` and `report`, and with what its approvals are about. Reads the journal.
+Result<std::string> render_run(Api& api, const RunRow& row, const std::optional<RunFinished>& end);
+
+/// An approval as the API shows it, with the arguments it is about. Reads the journal.
+Result<std::string> render_approval(Api& api, const ApprovalRow& row);
 
 /// The four counts, as members of an object of their own.
 std::string render_usage(const Usage& usage);

@@ -32,6 +32,7 @@ std::optional<std::vector<std::string>> match(std::string_view pattern,
 std::vector<Route> all_routes() {
   std::vector<Route> all;
   for (const auto& part : {agent_routes(),
+                           approval_routes(),
                            artifact_routes(),
                            event_routes(),
                            operation_routes(),

@@ -72,6 +72,7 @@ const std::vector<Route>& routes();
 
 // One function a resource; `routes` is their sum.
 std::vector<Route> agent_routes();
+std::vector<Route> approval_routes();
 std::vector<Route> artifact_routes();
 std::vector<Route> event_routes();
 std::vector<Route> operation_routes();

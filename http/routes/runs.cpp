@@ -178,7 +178,9 @@ Result<Response> get(Api& api, const Call& call) {
   if (!row) return tl::unexpected(row.error());
   const auto end = find_end(api.journal, *row);
   if (!end) return tl::unexpected(end.error());
-  return json_response(200, render_run(*row, *end));
+  auto body = render_run(api, *row, *end);
+  if (!body) return tl::unexpected(body.error());
+  return json_response(200, std::move(*body));
 }
 
 }  // namespace

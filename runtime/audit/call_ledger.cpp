@@ -50,21 +50,73 @@ CallLedger::Call* CallLedger::find(std::string_view call_id, std::string_view ev
 void CallLedger::requested(const ToolRequested& requested) {
   Call* call = find(requested.call_id, "tool.requested");
   if (!call) return;
-  const auto next = std::find_if(
-      calls_.begin(), calls_.end(), [](const Call& each) { return each.stage == Stage::replied; });
-  findings_.require(&*next == call, 2, "calls are not asked for in the order of the reply, each once");
-  findings_.require(requested.tool == call->tool && requested.args_hash == call->args_hash,
+  findings_.require(call->stage == Stage::replied, 2, "a call is asked for twice");
+  const bool rewritten = requested.verdict.hooks.starts_with("rewritten");
+  findings_.require(requested.tool == call->tool && (rewritten || requested.args_hash == call->args_hash),
                     3,
                     fmt::format("{} asks for something else than the reply", requested.call_id));
-  findings_.require(!call->readable || requested.args.text == call->args,
+  findings_.require(!call->readable || rewritten || requested.args.text == call->args,
                     3,
                     fmt::format("{} has other arguments than the reply", requested.call_id));
+  findings_.require(!rewritten || sha256(requested.args.text) == requested.args_hash,
+                    3,
+                    fmt::format("{} is rewritten under another hash", requested.call_id));
+  call->args_hash = requested.args_hash;
   const Verdict& verdict = requested.verdict;
+  call->verdict = verdict.decision;
   call->allowed = verdict.decision == Decision::allow;
   call->writes = requested.side_effects != SideEffects::none;
   call->stage = Stage::requested;
   const bool sound = verdict.granted && verdict.schema == "ok" && call->readable;
-  findings_.require(!call->allowed || sound, 3, "a call is allowed against a station's word");
+  findings_.require(
+      verdict.decision == Decision::deny || sound, 3, "a call is allowed against a station's word");
+}
+
+void CallLedger::asked(const ApprovalRequired& required) {
+  Call* call = find(required.call_id, "approval.required");
+  if (!call) return;
+  findings_.require(call->stage == Stage::requested && call->verdict == Decision::ask,
+                    3,
+                    fmt::format("a person is asked about {}, whose verdict does not ask", required.call_id));
+  findings_.require(required.args_hash == call->args_hash && sha256(required.args.text) == call->args_hash,
+                    3,
+                    fmt::format("a person is shown other arguments of {}", required.call_id));
+  call->approval = required.approval_id;
+  call->stage = Stage::asked;
+}
+
+void CallLedger::reminded(const ApprovalReminded& reminded) {
+  const Call* call = find(reminded.call_id, "approval.reminded");
+  if (!call) return;
+  findings_.require(call->stage == Stage::asked && call->approval == reminded.approval_id,
+                    3,
+                    fmt::format("a reminder of {}, which nobody is asked about", reminded.call_id));
+}
+
+void CallLedger::decided(const ApprovalDecided& decided) {
+  Call* call = find(decided.call_id, "approval.decided");
+  if (!call) return;
+  const std::string& id = decided.call_id;
+  findings_.require(call->stage == Stage::asked && call->approval == decided.approval_id,
+                    3,
+                    fmt::format("a decision on {}, which nobody is asked about", id));
+  call->stage = Stage::decided;
+  call->decided_by = decided.reason;
+  if (decided.decision == ApprovalDecision::reject) return;
+  findings_.require(decided.reason == DecidedBy::person && decided.verdict.decision != Decision::deny,
+                    3,
+                    fmt::format("{} is approved by nobody, or against a denial", id));
+  const Hash effective = decided.edited_args ? sha256(decided.edited_args->text) : call->args_hash;
+  findings_.require(effective == decided.effective_args_hash,
+                    3,
+                    fmt::format("the decision on {} is bound to other arguments", id));
+  call->args_hash = effective;
+  call->allowed = true;
+}
+
+void CallLedger::token_came() {
+  for (Call& call : calls_)
+    call.awaits_user = false;
 }
 
 void CallLedger::planned(const ToolPlanned& planned, std::uint32_t step, bool paused) {
@@ -85,12 +137,13 @@ void CallLedger::planned(const ToolPlanned& planned, std::uint32_t step, bool pa
                     4,
                     fmt::format("{} is asked for before it was tried", id));
   findings_.require(!planned.until || call->tool == "wait", 3, fmt::format("{} waits, but is no wait", id));
-  const bool may = call->stage == Stage::requested || call->stage == Stage::planned ||
-                   (call->stage == Stage::doubted && call->did_not_happen);
+  const bool may = call->stage == Stage::requested || call->stage == Stage::decided ||
+                   call->stage == Stage::planned || (call->stage == Stage::doubted && call->did_not_happen);
   findings_.require(may, 2, fmt::format("{} is planned although it is settled or in doubt", id));
   findings_.require(!paused || call->did_not_happen, 3, fmt::format("{} is planned in a pause", id));
   call->attempts = planned.attempt;
   call->did_not_happen = false;
+  call->awaits_user = planned.awaits_user;
   call->stage = Stage::planned;
 }
 
@@ -119,6 +172,8 @@ void CallLedger::ended(const ToolResult& result) {
   if (!call) return;
   findings_.require(call->stage != Stage::settled, 2, fmt::format("{} gets a second result", result.call_id));
   findings_.require(call->stage != Stage::replied, 2, fmt::format("{} was never asked for", result.call_id));
+  findings_.require(
+      call->stage != Stage::asked, 3, fmt::format("{} ends while a person is asked", result.call_id));
   ++results_;
   findings_.require(result.order == results_,
                     2,
@@ -132,10 +187,15 @@ void CallLedger::ended(const ToolResult& result) {
     }
   }
   call->stage = Stage::settled;
+  call->awaits_user = false;
 }
 
 void CallLedger::judge_refused(const Call& call, const ToolResult& result) {
-  const bool refused = result.status == ToolStatus::invalid || result.status == ToolStatus::denied;
+  const ToolStatus rejected =
+      call.decided_by == DecidedBy::expired ? ToolStatus::expired : ToolStatus::rejected;
+  const bool refused = call.stage == Stage::decided
+                           ? result.status == rejected
+                           : result.status == ToolStatus::invalid || result.status == ToolStatus::denied;
   findings_.require(
       refused, 3, fmt::format("{} was not allowed and ends with {}", call.call_id, name(result.status)));
 }
@@ -165,14 +225,36 @@ void CallLedger::require_none_abandoned() {
 }
 
 bool CallLedger::any_under_way() const {
-  return std::any_of(
-      calls_.begin(), calls_.end(), [](const Call& call) { return call.stage == Stage::planned; });
+  return std::any_of(calls_.begin(), calls_.end(), [](const Call& call) {
+    return call.stage == Stage::planned && !call.awaits_user;
+  });
 }
 
 std::vector<std::string> CallLedger::in_doubt() const {
   std::vector<std::string> ids;
   for (const Call& call : calls_)
     if (call.stage == Stage::doubted) ids.push_back(call.call_id);
+  return ids;
+}
+
+std::vector<std::string> CallLedger::awaiting_user() const {
+  std::vector<std::string> ids;
+  for (const Call& call : calls_)
+    if (call.awaits_user) ids.push_back(call.call_id);
+  return ids;
+}
+
+std::vector<std::string> CallLedger::parked() const {
+  std::vector<std::string> ids;
+  for (const Call& call : calls_)
+    if (call.stage == Stage::doubted || call.awaits_user) ids.push_back(call.call_id);
+  return ids;
+}
+
+std::vector<ApprovalId> CallLedger::asked() const {
+  std::vector<ApprovalId> ids;
+  for (const Call& call : calls_)
+    if (call.stage == Stage::asked) ids.push_back(call.approval);
   return ids;
 }
 

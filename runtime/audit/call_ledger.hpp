@@ -21,6 +21,11 @@ class CallLedger {
   void requested(const ToolRequested& requested);
   /// `paused`: the run waits for a person at this moment.
   void planned(const ToolPlanned& planned, std::uint32_t step, bool paused);
+  void asked(const ApprovalRequired& required);
+  void reminded(const ApprovalReminded& reminded);
+  void decided(const ApprovalDecided& decided);
+  /// A fresh token has come: nothing waits for one any more.
+  void token_came();
   void ended(const ToolResult& result);
   void doubted(const CallUnknown& unknown);
   void resolved(const CallResolved& resolved);
@@ -31,16 +36,24 @@ class CallLedger {
 
   bool any_under_way() const;
   std::vector<std::string> in_doubt() const;
+  std::vector<std::string> awaiting_user() const;
+  /// Both of these, in the order of the reply.
+  std::vector<std::string> parked() const;
+  std::vector<ApprovalId> asked() const;
 
  private:
-  enum class Stage { replied, requested, planned, doubted, settled };
+  enum class Stage { replied, requested, asked, decided, planned, doubted, settled };
 
   struct Call {
     std::string call_id, tool, args;
     bool readable = true;  ///< its arguments are one JSON object
     Stage stage = Stage::replied;
-    Hash args_hash;
-    bool allowed = false;
+    Hash args_hash;  ///< of what may run
+    Decision verdict = Decision::deny;
+    bool allowed = false;  ///< by its verdict, or by a person
+    ApprovalId approval;
+    DecidedBy decided_by = DecidedBy::person;
+    bool awaits_user = false;
     bool writes = false;
     std::uint32_t attempts = 0;
     bool happened = false;        ///< a person has said so

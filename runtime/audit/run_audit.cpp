@@ -87,7 +87,9 @@ void RunAudit::gates(const Event& event) {
   const bool starts = is<ModelRequested>(event) || is<ToolPlanned>(event) || is<RunResumed>(event);
   findings_.require(
       !cancelled_ || !starts, 2, fmt::format("{} after run.cancel_requested", type_name(event)));
-  const bool moves = is<ModelRequested>(event) || is<ModelCompleted>(event) || is<ToolRequested>(event);
+  const auto* asked = std::get_if<ToolRequested>(&event.payload);
+  const bool judged = asked && asked->verdict.decision != Decision::deny;
+  const bool moves = is<ModelRequested>(event) || is<ModelCompleted>(event) || judged;
   findings_.require(!pause_ || !moves, 3, fmt::format("{} in a pause", type_name(event)));
 }
 
@@ -152,6 +154,24 @@ void RunAudit::check(const ToolPlanned& planned) {
   calls_.planned(planned, event_->step, pause_.has_value());
 }
 
+void RunAudit::check(const ApprovalRequired& required) {
+  findings_.require(required.expires_at > event_->at, 3, "an approval never can be given");
+  calls_.asked(required);
+}
+
+void RunAudit::check(const ApprovalReminded& reminded) {
+  calls_.reminded(reminded);
+}
+
+void RunAudit::check(const ApprovalDecided& decided) {
+  calls_.decided(decided);
+}
+
+void RunAudit::check(const UserTokenReceived&) {
+  findings_.require(!cancelled_, 2, "a token is taken although the run is being cancelled");
+  calls_.token_came();
+}
+
 void RunAudit::check(const ToolResult& result) {
   findings_.require(result.cut_at <= result.bytes, 1, "a model is shown more than there is");
   artifacts(result.content);
@@ -175,13 +195,22 @@ void RunAudit::check(const CallResolved& resolved) {
 void RunAudit::check(const RunPaused& paused) {
   findings_.require(!paused.reasons.empty(), 3, "a pause has no reason");
   findings_.require(paused.expires_at > event_->at, 3, "a pause never expires");
-  findings_.require(paused.call_ids == calls_.in_doubt() || has(paused.reasons, PauseReason::operator_),
+  findings_.require(paused.call_ids == calls_.parked() || has(paused.reasons, PauseReason::operator_),
                     3,
-                    "a pause names other calls than those in doubt");
-  if (has(paused.reasons, PauseReason::unknown_outcome)) {
-    findings_.require(!paused.call_ids.empty(), 3, "a pause for calls in doubt, and there is none");
-    findings_.require(!calls_.any_under_way(), 3, "a pause while another call is under way");
-  }
+                    "a pause names other calls than those that wait for people");
+  const bool operator_pause = has(paused.reasons, PauseReason::operator_);
+  findings_.require(paused.approval_ids == calls_.asked() || operator_pause,
+                    3,
+                    "a pause names other approvals than those that are open");
+  const auto require_reason = [&](PauseReason reason, bool holds) {
+    findings_.require(operator_pause || has(paused.reasons, reason) == holds,
+                      3,
+                      fmt::format("a pause for {}, and the calls say {}", name(reason), holds));
+  };
+  require_reason(PauseReason::unknown_outcome, !calls_.in_doubt().empty());
+  require_reason(PauseReason::approval, !calls_.asked().empty());
+  require_reason(PauseReason::reauth, !calls_.awaiting_user().empty());
+  findings_.require(operator_pause || !calls_.any_under_way(), 3, "a pause while another call is under way");
   if (has(paused.reasons, PauseReason::message))
     findings_.require(interactive_ && answered_, 3, "a pause for a message without an answer before it");
   if (!has(paused.reasons, PauseReason::operator_)) {
@@ -204,6 +233,10 @@ void RunAudit::check(const RunResumed& resumed) {
                                 resumed.deadline_at.us - deadline_at_.us));
   if (resumed.reason == PauseReason::unknown_outcome)
     findings_.require(calls_.in_doubt().empty(), 3, "the run is resumed while a call is in doubt");
+  if (resumed.reason == PauseReason::approval)
+    findings_.require(calls_.asked().empty(), 3, "the run is resumed while a person is asked");
+  if (resumed.reason == PauseReason::reauth)
+    findings_.require(calls_.awaiting_user().empty(), 3, "the run is resumed without a token");
   if (resumed.reason == PauseReason::message)
     findings_.require(pause_->message_came, 3, "the run is resumed for a message, and there is none");
   deadline_at_ = resumed.deadline_at;

@@ -42,6 +42,10 @@ class RunAudit {
   void check(const ModelFailed& failed);
   void check(const ToolRequested& requested);
   void check(const ToolPlanned& planned);
+  void check(const ApprovalRequired& required);
+  void check(const ApprovalReminded& reminded);
+  void check(const ApprovalDecided& decided);
+  void check(const UserTokenReceived& token);
   void check(const ToolResult& result);
   void check(const BudgetWarning& warning);
   void check(const CallUnknown& unknown);

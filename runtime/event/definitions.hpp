@@ -36,6 +36,9 @@ RATCHET_ENUM(PauseReason, approval, message, unknown_outcome, reauth, operator_)
 RATCHET_ENUM(CallPurpose, step, compaction)
 RATCHET_ENUM(BudgetKind, steps, tokens, seconds, usd)
 RATCHET_ENUM(CallOutcome, happened, did_not_happen)
+RATCHET_ENUM(ApprovalDecision, approve, reject)
+/// Who ended an approval. What nobody decided in time, or what a cancel took along, is a rejection.
+RATCHET_ENUM(DecidedBy, person, expired, cancelled)
 
 struct PinnedTool {
   std::string name;
@@ -74,6 +77,7 @@ struct RunStarted {
   bool interactive = false;
   std::optional<RunId> replay_of;
   Json labels{"{}"};
+  std::optional<Timestamp> token_expires_at;  ///< of the user's token; absent: it does not expire, or is none
 
   static constexpr std::string_view type = "run.started";
   bool operator==(const RunStarted&) const = default;
@@ -103,6 +107,7 @@ struct RunStarted {
     visit(21, "interactive", self.interactive);
     visit(22, "replay_of", self.replay_of);
     visit(23, "labels", self.labels);
+    visit(24, "token_expires_at", self.token_expires_at);
   }
 };
 
@@ -121,6 +126,23 @@ struct MessageReceived {
     visit(2, "from", self.from);
     visit(3, "idempotency_key", self.idempotency_key);
     visit(4, "content_hash", self.content_hash);
+  }
+};
+
+/// A fresh token of the same user. The token itself is sealed beside the journal and never in it.
+struct UserTokenReceived {
+  std::vector<std::string> scopes;
+  std::optional<Timestamp> expires_at;
+  std::string from;  ///< the API key's id
+
+  static constexpr std::string_view type = "user_token.received";
+  bool operator==(const UserTokenReceived&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "scopes", self.scopes);
+    visit(2, "expires_at", self.expires_at);
+    visit(3, "from", self.from);
   }
 };
 
@@ -208,7 +230,7 @@ struct ModelFailed {
 struct ToolRequested {
   std::string call_id;
   std::string tool;
-  Json args;
+  Json args;       ///< as the model made them, or as a hook rewrote them (`verdict.hooks` says so)
   Hash args_hash;  ///< SHA-256 of the canonical arguments (RFC 8785)
   std::uint32_t tier = 1;
   SideEffects side_effects = SideEffects::none;
@@ -239,6 +261,8 @@ struct ToolPlanned {
   Execution execution = Execution::call;
   std::optional<Timestamp> until;       ///< the built-in `wait`: when it is over
   std::optional<Timestamp> not_before;  ///< a repeated attempt waits until then
+  bool awaits_user = false;             ///< the user's token has expired: it waits for a fresh one
+  bool previous_unsent = false;         ///< the attempt before this one certainly never left
 
   static constexpr std::string_view type = "tool.planned";
   bool operator==(const ToolPlanned&) const = default;
@@ -252,6 +276,8 @@ struct ToolPlanned {
     visit(5, "execution", self.execution);
     visit(6, "until", self.until);
     visit(7, "not_before", self.not_before);
+    visit(8, "awaits_user", self.awaits_user);
+    visit(9, "previous_unsent", self.previous_unsent);
   }
 };
 
@@ -276,6 +302,77 @@ struct ToolResult {
     visit(5, "cut_at", self.cut_at);
     visit(6, "latency_ms", self.latency_ms);
     visit(7, "order", self.order);
+  }
+};
+
+/// A person is asked whether this call may run, with exactly these arguments.
+struct ApprovalRequired {
+  ApprovalId approval_id;
+  std::string call_id;
+  std::string tool;
+  Json args;
+  Hash args_hash;
+  std::string why;  ///< the rule that asks
+  Timestamp expires_at;
+  std::optional<Timestamp> remind_at;
+
+  static constexpr std::string_view type = "approval.required";
+  bool operator==(const ApprovalRequired&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "approval_id", self.approval_id);
+    visit(2, "call_id", self.call_id);
+    visit(3, "tool", self.tool);
+    visit(4, "args", self.args);
+    visit(5, "args_hash", self.args_hash);
+    visit(6, "why", self.why);
+    visit(7, "expires_at", self.expires_at);
+    visit(8, "remind_at", self.remind_at);
+  }
+};
+
+/// Nobody has decided yet, and the time for a reminder has come. Nothing else changes.
+struct ApprovalReminded {
+  ApprovalId approval_id;
+  std::string call_id;
+
+  static constexpr std::string_view type = "approval.reminded";
+  bool operator==(const ApprovalReminded&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "approval_id", self.approval_id);
+    visit(2, "call_id", self.call_id);
+  }
+};
+
+/// Written once for each approval.
+struct ApprovalDecided {
+  ApprovalId approval_id;
+  std::string call_id;
+  ApprovalDecision decision = ApprovalDecision::reject;
+  std::optional<Json> edited_args;  ///< canonical; what runs instead of what was asked about
+  Hash effective_args_hash;         ///< of what runs, or would have run
+  Verdict verdict;                  ///< on the effective arguments, when the decision came
+  std::string by;                   ///< the API key's id; empty unless a person decided
+  std::string comment;
+  DecidedBy reason = DecidedBy::person;
+
+  static constexpr std::string_view type = "approval.decided";
+  bool operator==(const ApprovalDecided&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "approval_id", self.approval_id);
+    visit(2, "call_id", self.call_id);
+    visit(3, "decision", self.decision);
+    visit(4, "edited_args", self.edited_args);
+    visit(5, "effective_args_hash", self.effective_args_hash);
+    visit(6, "verdict", self.verdict);
+    visit(7, "by", self.by);
+    visit(8, "comment", self.comment);
+    visit(9, "reason", self.reason);
   }
 };
 
@@ -331,8 +428,9 @@ struct CallResolved {
 struct RunPaused {
   std::vector<PauseReason> reasons;
   Timestamp expires_at;
-  std::vector<std::string> call_ids;
-  std::string error;  ///< of `operator`: what made the run fail
+  std::vector<std::string> call_ids;  ///< that wait for a person's word or for a fresh token
+  std::string error;                  ///< of `operator`: what made the run fail
+  std::vector<ApprovalId> approval_ids;
 
   static constexpr std::string_view type = "run.paused";
   bool operator==(const RunPaused&) const = default;
@@ -343,6 +441,7 @@ struct RunPaused {
     visit(2, "expires_at", self.expires_at);
     visit(3, "call_ids", self.call_ids);
     visit(4, "error", self.error);
+    visit(5, "approval_ids", self.approval_ids);
   }
 };
 
@@ -446,7 +545,11 @@ using Payload = std::variant<RunStarted,          // 1, since format 1
                              RunPaused,           // 12
                              RunResumed,          // 13
                              RunCancelRequested,  // 14
-                             RunFinished>;        // 15
+                             RunFinished,         // 15
+                             ApprovalRequired,    // 16
+                             ApprovalReminded,    // 17
+                             ApprovalDecided,     // 18
+                             UserTokenReceived>;  // 19
 
 struct Event {
   std::uint64_t seq = 0;  ///< 1, 2, 3 … in its run

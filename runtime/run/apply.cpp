@@ -25,7 +25,16 @@ class Folder {
     state_.started = std::move(kept);
     state_.created_at = event_.at;
     state_.deadline_at = started.deadline_at;
+    state_.scopes = started.scopes;
+    state_.token_expires_at = started.token_expires_at;
     count_blobs(started.input);
+  }
+
+  void operator()(const UserTokenReceived& token) {
+    state_.scopes = token.scopes;
+    state_.token_expires_at = token.expires_at;
+    for (OpenCall& call : state_.calls)
+      call.awaits_user = false;
   }
 
   void operator()(const MessageReceived& message) {
@@ -63,13 +72,17 @@ class Folder {
     state_.final_text.clear();
     state_.calls.clear();
     state_.results_of_batch = 0;
-    bool calls = false;
     for (const ReplyBlock& block : completed.content) {
-      calls = calls || block.type == ReplyBlockType::call;
       if (block.type == ReplyBlockType::text) state_.final_text += block.text;
+      if (block.type != ReplyBlockType::call) continue;
+      OpenCall call;
+      call.call_id = block.call_id;
+      call.tool = block.tool;
+      call.args.text = block.args;
+      state_.calls.push_back(std::move(call));
     }
-    if (calls) state_.final_text.clear();
-    state_.phase = calls ? Phase::batch : Phase::ready;
+    if (!state_.calls.empty()) state_.final_text.clear();
+    state_.phase = state_.calls.empty() ? Phase::ready : Phase::batch;
   }
 
   void operator()(const ModelFailed& failed) {
@@ -86,16 +99,45 @@ class Folder {
   }
 
   void operator()(const ToolRequested& requested) {
-    OpenCall call;
-    call.call_id = requested.call_id;
-    call.tool = requested.tool;
-    call.args = requested.args;
-    call.args_hash = requested.args_hash;
-    call.side_effects = requested.side_effects;
-    call.repeats = requested.repeats;
-    state_.calls.push_back(std::move(call));
-    state_.phase = Phase::batch;
     state_.loop.called(requested.tool, requested.args_hash);
+    OpenCall* call = state_.find_call(requested.call_id);
+    if (!call) return;
+    call->args = requested.args;
+    call->args_hash = requested.args_hash;
+    call->side_effects = requested.side_effects;
+    call->repeats = requested.repeats;
+    call->stage = CallStage::requested;
+  }
+
+  void operator()(const ApprovalRequired& required) {
+    OpenCall* call = state_.find_call(required.call_id);
+    if (!call) return;
+    call->stage = CallStage::asked;
+    call->approval =
+        Approval{required.approval_id, event_.seq, event_.at, required.expires_at, required.remind_at, false};
+  }
+
+  void operator()(const ApprovalReminded& reminded) {
+    OpenCall* call = state_.find_call(reminded.call_id);
+    if (call && call->approval) call->approval->remind_at.reset();
+  }
+
+  void operator()(const ApprovalDecided& decided) {
+    auto& said = state_.decided;
+    OpenCall* call = state_.find_call(decided.call_id);
+    if (!call || !call->approval) return;
+    said.push_back({decided.approval_id,
+                    decided.decision,
+                    decided.reason,
+                    call->args_hash,
+                    decided.effective_args_hash,
+                    event_.seq});
+    if (said.size() > limits::resolutions_kept) said.erase(said.begin());
+    call->stage = decided.decision == ApprovalDecision::approve ? CallStage::approved : CallStage::requested;
+    if (!decided.edited_args) return;
+    call->args = *decided.edited_args;
+    call->args_hash = decided.effective_args_hash;
+    call->approval->edited = true;
   }
 
   void operator()(const ToolPlanned& planned) {
@@ -104,14 +146,16 @@ class Folder {
     if (planned.attempt == 1) call->first_planned_at = event_.at;
     // A call that follows a call follows one that got no answer. What follows a status check, or a person's
     // word, follows the news that it did not happen.
-    call->in_doubt = call->stage == CallStage::planned && call->execution == Execution::call &&
-                     planned.execution == Execution::call;
+    if (!planned.previous_unsent)
+      call->in_doubt = call->stage == CallStage::planned && call->execution == Execution::call &&
+                       planned.execution == Execution::call;
     call->starts_at = planned.not_before.value_or(event_.at);
     call->stage = CallStage::planned;
     call->execution = planned.execution;
     call->attempt = planned.attempt;
     call->until = planned.until;
     call->not_before = planned.not_before;
+    call->awaits_user = planned.awaits_user;
   }
 
   void operator()(const ToolResult& result) {
@@ -215,6 +259,13 @@ OpenCall* RunState::find_call(std::string_view call_id) {
 
 const OpenCall* RunState::find_call(std::string_view call_id) const {
   return const_cast<RunState*>(this)->find_call(call_id);
+}
+
+const OpenCall* RunState::find_asked(const ApprovalId& approval) const {
+  const auto at = std::find_if(calls.begin(), calls.end(), [&](const OpenCall& call) {
+    return call.stage == CallStage::asked && call.approval->id == approval;
+  });
+  return at == calls.end() ? nullptr : &*at;
 }
 
 bool RunState::any_call(CallStage stage) const {

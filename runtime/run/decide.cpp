@@ -34,6 +34,7 @@ class Decider {
 
   Result<void> operator()(const input::Due&) {
     if (state_.finished() || state_.cancel) return {};
+    draft_.look_at_approvals();
     if (state_.pause) {
       if (draft_.now() >= state_.pause->expires_at)
         draft_.finish(StopReason::pause_expired, "nobody answered in time");
@@ -58,6 +59,24 @@ class Decider {
     return {};
   }
 
+  Result<void> operator()(const input::Judged& judged) {
+    if (!state_.cancel && !state_.pause && !state_.finished()) draft_.judged(judged);
+    return {};
+  }
+
+  Result<void> operator()(const input::Decide& decide) {
+    if (state_.find_asked(decide.approval_id)) {
+      if (auto open = must_be_open(); !open) return open;
+    }
+    return draft_.decide_approval(decide);
+  }
+
+  Result<void> operator()(const input::UserToken& token) {
+    if (auto open = must_be_open(); !open) return open;
+    draft_.user_token(token);
+    return {};
+  }
+
   Result<void> operator()(const input::Message& message) {
     const Hash hash = content_hash(message.content);
     for (const ReceivedMessage& earlier : state_.keyed_messages) {
@@ -76,7 +95,7 @@ class Decider {
                                 message.idempotency_key,
                                 hash});
     draft_.decision.accepted_seq = state_.last_seq;
-    if (is_paused_for(PauseReason::message)) resume(PauseReason::message);
+    if (draft_.is_paused_for(PauseReason::message)) draft_.resume(PauseReason::message);
     return {};
   }
 
@@ -109,16 +128,16 @@ class Decider {
     } else {
       draft_.plan(call, call.attempt + 1, Execution::call);
     }
-    if (!state_.any_call(CallStage::unknown) && is_paused_for(PauseReason::unknown_outcome))
-      resume(PauseReason::unknown_outcome);
+    if (!state_.any_call(CallStage::unknown) && draft_.is_paused_for(PauseReason::unknown_outcome))
+      draft_.resume(PauseReason::unknown_outcome);
     return {};
   }
 
   Result<void> operator()(const input::Resume&) {
     if (auto open = must_be_open(); !open) return open;
-    if (!is_paused_for(PauseReason::operator_))
+    if (!draft_.is_paused_for(PauseReason::operator_))
       return fail(ErrorCode::not_paused, "the run does not wait for an operator");
-    resume(PauseReason::operator_);
+    draft_.resume(PauseReason::operator_);
     draft_.decision.accepted_seq = state_.last_seq;
     // The run was taken off while something may have been under way, exactly as in a crash.
     return (*this)(input::Recovered{});
@@ -129,7 +148,7 @@ class Decider {
     if (state_.phase == Phase::calling) draft_.model_lost("the server stopped while the model was answering");
     const std::vector<OpenCall> calls = state_.calls;
     for (const OpenCall& call : calls) {
-      if (call.stage == CallStage::planned && !call.until && !state_.finished())
+      if (call.under_way() && !state_.finished())
         draft_.call_lost(call, Draft::Loss::restart, "the server stopped while the call was under way");
     }
   }
@@ -162,23 +181,11 @@ class Decider {
     return fail(ErrorCode::unknown_call, fmt::format("the run has no open call {}", resolve.call_id));
   }
 
-  bool is_paused_for(PauseReason reason) const {
-    if (!state_.pause) return false;
-    const auto& reasons = state_.pause->reasons;
-    return std::find(reasons.begin(), reasons.end(), reason) != reasons.end();
-  }
-
-  /// Waiting for a person moves the deadline; waiting for a machine does not.
-  void resume(PauseReason reason) {
-    const std::int64_t waited_us = draft_.now().us - state_.pause->since.us;
-    draft_.emit(RunResumed{reason, Timestamp{state_.deadline_at.us + std::max<std::int64_t>(waited_us, 0)}});
-  }
-
   /// The deadline, unless a call that acts on the world is under way: that one is not cut off.
   std::optional<Timestamp> next_due_of_deadline() const {
     if (state_.finished()) return std::nullopt;
     const bool acting = std::any_of(state_.calls.begin(), state_.calls.end(), [](const OpenCall& call) {
-      return call.stage == CallStage::planned && !call.until && call.side_effects != SideEffects::none;
+      return call.under_way() && call.side_effects != SideEffects::none;
     });
     if (acting) return std::nullopt;
     return state_.deadline_at;
@@ -230,7 +237,7 @@ Event poison_pause(const RunRow& row, std::string error, Timestamp at) {
   event.step = row.step;
   event.lease_version = row.lease;
   event.payload =
-      RunPaused{{PauseReason::operator_}, at.plus_ms(limits::pause_expires_ms), {}, std::move(error)};
+      RunPaused{{PauseReason::operator_}, at.plus_ms(limits::pause_expires_ms), {}, std::move(error), {}};
   return event;
 }
 

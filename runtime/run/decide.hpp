@@ -18,7 +18,8 @@ namespace ratchet {
 struct Rules {
   const ToolBook& tools;
   std::uint32_t lease = 1;
-  bool hold = false;  ///< the node is being drained: no further model call is announced
+  bool hold = false;            ///< the node is being drained: no further model call is announced
+  bool decision_point = false;  ///< the server asks one about every call
 };
 
 struct Decided {
@@ -29,7 +30,8 @@ struct Decided {
 };
 
 /// Errors, of commands only: run_finished, unknown_call, not_paused, already_resolved, idempotency_conflict,
-/// too_many_requests.
+/// too_many_requests; of decisions unknown_approval, already_decided, expired, args_changed,
+/// edited_args_refused, approval_refused.
 Result<Decided> decide(
     const Rules& rules, const RunState& state, const Context& context, const Input& input, Stamp stamp);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/json/utf8.hpp"
 #include "runtime/limits.hpp"
 #include "runtime/run/draft.hpp"
 
@@ -21,29 +22,15 @@ bool is_repeatable(const Rules& rules, std::string_view name) {
   return tool && tool->repeatable;
 }
 
-ToolRequested requested_of(const Rules& rules,
-                           const RunState& state,
-                           const ReplyBlock& block,
-                           std::size_t index) {
-  ToolRequested requested;
-  requested.call_id = block.call_id;
-  requested.tool = block.tool;
-  requested.args.text = block.args_error.empty() ? block.args : "null";
-  requested.args_hash = sha256(block.args);
-  std::string args_error = block.args_error;
+/// What stands before the version's verdict: why the arguments are no arguments, if anything is wrong.
+std::string args_error(const ReplyBlock& block, std::size_t index) {
   if (index >= limits::calls_per_reply_max)
-    args_error = "there were too many calls in one reply; make fewer at once";
-  requested.verdict = rules.tools.judge(block.tool, block.args, args_error);
-  if (const ToolManifest* tool = rules.tools.find(block.tool)) {
-    requested.tier = tool->tier;
-    requested.side_effects = tool->side_effects;
-  }
-  requested.repeats = state.loop.repeats(block.tool, requested.args_hash);
-  return requested;
+    return "there were too many calls in one reply; make fewer at once";
+  return block.args_error;
 }
 
 /// The tools that need nothing but the run itself are answered on the spot, in the order of the calls.
-bool answer_locally(Draft& draft, const ToolRequested& call) {
+bool answer_locally(Draft& draft, const OpenCall& call) {
   RunMemory memory = draft.state.memory;
   ToolAnswer answer;
   if (call.tool == "notes_write") {
@@ -59,60 +46,132 @@ bool answer_locally(Draft& draft, const ToolRequested& call) {
   return true;
 }
 
-void start_wait(Draft& draft, const ToolRequested& requested) {
-  const auto until = wait_until(requested.args.text, draft.now());
-  if (!until) return draft.settle_text(requested.call_id, ToolStatus::invalid, until.error().text);
-  ToolPlanned planned;
-  planned.call_id = requested.call_id;
-  planned.args_hash = requested.args_hash;
-  planned.idempotency_key = idempotency_key(draft.state, requested.call_id);
-  planned.until = *until;
-  draft.emit(std::move(planned));
+/// Whether the reply repeats a call once too often, in the order of the reply, whatever is asked before each
+/// verdict.
+bool loops(const Rules& rules, const RunState& state, const std::vector<ReplyBlock>& content) {
+  LoopRule rule = state.loop;
+  for (const ReplyBlock& block : content) {
+    if (block.type != ReplyBlockType::call) continue;
+    const Hash hash = sha256(block.args);
+    const bool repeatable = is_repeatable(rules, block.tool);
+    if (LoopRule::judge(rule.repeats(block.tool, hash), repeatable) == LoopRule::Word::stop) return true;
+    rule.called(block.tool, hash);
+  }
+  return false;
 }
 
 }  // namespace
 
 void Draft::request_calls(const std::vector<ReplyBlock>& content) {
-  std::vector<ToolRequested> batch;
-  bool loops = false;
-  for (const ReplyBlock& block : content) {
-    if (block.type != ReplyBlockType::call) continue;
-    batch.push_back(requested_of(rules, state, block, batch.size()));
-    const bool repeatable = is_repeatable(rules, block.tool);
-    loops = loops || LoopRule::judge(batch.back().repeats, repeatable) == LoopRule::Word::stop;
-    emit(batch.back());
+  const bool looping = loops(rules, state, content);
+  std::vector<const ReplyBlock*> batch;
+  for (const ReplyBlock& block : content)
+    if (block.type == ReplyBlockType::call) batch.push_back(&block);
+  std::vector<ToolRequested> judged;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    const std::string error = args_error(*batch[i], i);
+    // What is refused by what is known here needs no facts; neither does what will not run.
+    const Verdict known = rules.tools.judge({batch[i]->tool, batch[i]->args, error, state.scopes});
+    const bool open = known.granted && !is_invalid(known) && asks_outside();
+    if (open && !looping && !state.cancel) continue;
+    const OpenCall& call = *state.find_call(batch[i]->call_id);
+    judged.push_back(open ? unjudged(call) : requested(call, error, {}));
+    if (!batch[i]->args_error.empty()) judged.back().args.text = "null";
+    emit(judged.back());
   }
   if (state.cancel) return;  // they are settled when the run ends
   // Nothing of a reply runs after the run has ended in it: not beside a call that repeats itself, not past a
   // budget.
-  if (loops) return finish(StopReason::repeated_call, "the model made the same call again and again");
+  if (looping) return finish(StopReason::repeated_call, "the model made the same call again and again");
   if (over_budget(state)) {
     const bool tokens = state.usage.total() > started().budgets.max_tokens;
     return finish(tokens ? StopReason::token_limit : StopReason::cost_limit,
                   "the provider used more than was reserved");
   }
-  for (const ToolRequested& call : batch) {
-    const Verdict& verdict = call.verdict;
-    if (verdict.decision != Decision::allow) {
-      const bool invalid = verdict.granted && verdict.schema != "ok";
-      settle_text(
-          call.call_id, invalid ? ToolStatus::invalid : ToolStatus::denied, refusal_text(call.tool, verdict));
-    } else if (call.tool == "wait") {
-      start_wait(*this, call);
-    } else if (!answer_locally(*this, call)) {
-      plan(*state.find_call(call.call_id), 1, Execution::call);
-    }
+  for (const ToolRequested& call : judged)
+    obey(call);
+}
+
+bool Draft::asks_outside() const {
+  return rules.decision_point || rules.tools.has_pre_tool_hooks();
+}
+
+ToolRequested Draft::requested(const OpenCall& call, std::string_view error, CallFacts facts) const {
+  ToolRequested requested;
+  requested.call_id = call.call_id;
+  requested.tool = call.tool;
+  requested.args = call.args;
+  if (facts.hooks && facts.hooks->args) requested.args.text = *facts.hooks->args;
+  requested.args_hash = sha256(requested.args.text);
+  requested.verdict = rules.tools.judge({call.tool, call.args.text, error, state.scopes, std::move(facts)});
+  if (const ToolManifest* tool = rules.tools.find(call.tool)) {
+    requested.tier = tool->tier;
+    requested.side_effects = tool->side_effects;
+  }
+  requested.repeats = state.loop.repeats(call.tool, requested.args_hash);
+  return requested;
+}
+
+ToolRequested Draft::unjudged(const OpenCall& call) const {
+  ToolRequested asked = requested(call, {}, {});
+  asked.verdict.decision = Decision::deny;
+  asked.verdict.hooks = "not asked: the run ended";
+  return asked;
+}
+
+void Draft::judged(const input::Judged& input) {
+  const OpenCall* call = state.find_call(input.call_id);
+  if (!call || call->stage != CallStage::judging) return;
+  const ToolRequested asked = requested(*call, {}, input.facts);
+  const auto word = LoopRule::judge(asked.repeats, is_repeatable(rules, asked.tool));
+  emit(asked);
+  if (word == LoopRule::Word::stop)
+    return finish(StopReason::repeated_call, "the model made the same call again and again");
+  obey(asked);
+}
+
+void Draft::obey(const ToolRequested& call) {
+  switch (call.verdict.decision) {
+    case Decision::deny:
+      return settle_text(call.call_id,
+                         is_invalid(call.verdict) ? ToolStatus::invalid : ToolStatus::denied,
+                         refusal_text(call.tool, call.verdict));
+    case Decision::ask:
+      return ask(call);
+    case Decision::allow:
+      return run(call.call_id);
   }
 }
 
-void Draft::plan(const OpenCall& call, std::uint32_t attempt, Execution execution, Timestamp not_before) {
+void Draft::run(const std::string& call_id) {
+  const OpenCall call = *state.find_call(call_id);
+  if (call.tool == "wait") return start_wait(call);
+  if (!answer_locally(*this, call)) plan(call, 1, Execution::call);
+}
+
+void Draft::start_wait(const OpenCall& call) {
+  const auto until = wait_until(call.args.text, now());
+  if (!until) return settle_text(call.call_id, ToolStatus::invalid, until.error().text);
+  ToolPlanned planned = plan_of(call, 1, Execution::call);
+  planned.until = *until;
+  emit(std::move(planned));
+}
+
+ToolPlanned Draft::plan_of(const OpenCall& call, std::uint32_t attempt, Execution execution) const {
   ToolPlanned planned;
   planned.call_id = call.call_id;
   planned.args_hash = call.args_hash;
   planned.idempotency_key = idempotency_key(state, call.call_id);
   planned.attempt = attempt;
   planned.execution = execution;
+  return planned;
+}
+
+void Draft::plan(const OpenCall& call, std::uint32_t attempt, Execution execution, Timestamp not_before) {
+  ToolPlanned planned = plan_of(call, attempt, execution);
   if (not_before > now()) planned.not_before = not_before;
+  const ToolManifest* tool = rules.tools.find(call.tool);
+  planned.awaits_user = tool && tool->auth.as_user && state.token_expired(now());
   emit(std::move(planned));
 }
 
@@ -124,6 +183,12 @@ void Draft::call_ended(const input::CallEnded& ended) {
   if (failed && call.in_doubt && call.side_effects != SideEffects::none)
     return call_lost(call, Loss::no_answer, ended.end.text);
   switch (ended.end.kind) {
+    case CallEnd::Kind::needs_user: {
+      if (state.cancel) return;
+      ToolPlanned planned = plan_of(call, call.attempt + 1, call.execution);
+      planned.awaits_user = planned.previous_unsent = true;
+      return emit(std::move(planned));
+    }
     case CallEnd::Kind::ended:
       return settle(call.call_id, ended.end.status, text_content(ended.end.text), ended.end.latency_ms);
     case CallEnd::Kind::did_not_happen:
@@ -171,10 +236,16 @@ void Draft::settle(const std::string& call_id, ToolStatus status, Content conten
       stored(std::move(content), std::size_t{started().result_cap_tokens} * limits::bytes_per_token_shown);
   for (const Block& block : result.content)
     result.cut_at += block.artifact ? block.artifact->head.size() : block.text.size();
-  const OpenCall* call = state.find_call(call_id);
-  if (call && call->repeats > 0 && !is_repeatable(rules, call->tool)) {
-    std::string note = state.loop.note(call->tool, call->args_hash);
-    result.content.push_back({BlockType::text, std::move(note), {}, {}});
+  if (const OpenCall* call = state.find_call(call_id)) {
+    const auto note = [&](std::string text) {
+      if (!text.empty()) result.content.push_back({BlockType::text, std::move(text), {}, {}});
+    };
+    if (call->approval && call->approval->edited && status != ToolStatus::cancelled)
+      note(fmt::format("Note: a person changed the arguments before this call ran, to {}",
+                       std::string_view(call->args.text)
+                           .substr(0, utf8_cut(call->args.text, limits::edited_args_shown_bytes))));
+    if (call->repeats > 0 && !is_repeatable(rules, call->tool))
+      note(state.loop.note(call->tool, call->args_hash));
   }
   emit(std::move(result));
 }

@@ -95,9 +95,8 @@ Report report_of(const RunState& state, StopReason reason, std::string_view erro
 void Draft::go_on() {
   if (state.finished() || state.pause || state.cancel) return;
   if (state.phase == Phase::batch) {
-    const bool moving = state.any_call(CallStage::planned);
-    if (!moving && state.any_call(CallStage::unknown)) pause({PauseReason::unknown_outcome});
-    return;
+    if (!state.any_call(CallStage::asked)) run_approved();
+    if (state.phase == Phase::batch) return pause_for_people();
   }
   // An operator has resumed a run that had been waiting for a message: it waits on.
   if (state.phase == Phase::answered && state.messages_pending == 0) return pause({PauseReason::message});
@@ -145,30 +144,77 @@ void Draft::request_model() {
   emit(std::move(requested), step);
 }
 
-void Draft::pause(std::vector<PauseReason> reasons) {
+void Draft::run_approved() {
+  const std::vector<OpenCall> calls = state.calls;
+  for (const OpenCall& call : calls)
+    if (call.stage == CallStage::approved) run(call.call_id);
+}
+
+/// The run sleeps once nothing of its batch can move without a person.
+void Draft::pause_for_people() {
+  const bool moving = std::any_of(state.calls.begin(), state.calls.end(), [](const OpenCall& call) {
+    return call.stage == CallStage::judging || (call.stage == CallStage::planned && !call.awaits_user);
+  });
+  if (moving) return;
+  std::vector<PauseReason> reasons;
+  Timestamp last_approval;
+  for (const OpenCall& call : state.calls)
+    if (call.stage == CallStage::asked) last_approval = std::max(last_approval, call.approval->expires_at);
+  const bool asked = state.any_call(CallStage::asked);
+  if (asked) reasons.push_back(PauseReason::approval);
+  if (state.any_call(CallStage::unknown)) reasons.push_back(PauseReason::unknown_outcome);
+  const bool reauth = std::any_of(
+      state.calls.begin(), state.calls.end(), [](const OpenCall& call) { return call.awaits_user; });
+  if (reauth) reasons.push_back(PauseReason::reauth);
+  if (reasons.empty()) return;
+  // An approval that expires is a rejection, after which the run goes on: such a pause outlasts the last one.
+  pause(std::move(reasons), asked && reasons.size() == 1 ? std::optional(last_approval) : std::nullopt);
+}
+
+void Draft::pause(std::vector<PauseReason> reasons, std::optional<Timestamp> expires_at) {
   RunPaused paused;
   paused.reasons = std::move(reasons);
-  paused.expires_at = now().plus_ms(limits::pause_expires_ms);
-  for (const OpenCall& call : state.calls)
-    if (call.stage == CallStage::unknown) paused.call_ids.push_back(call.call_id);
+  paused.expires_at = expires_at.value_or(now().plus_ms(limits::pause_expires_ms));
+  for (const OpenCall& call : state.calls) {
+    if (call.stage == CallStage::unknown || call.awaits_user) paused.call_ids.push_back(call.call_id);
+    if (call.stage == CallStage::asked) paused.approval_ids.push_back(call.approval->id);
+  }
   emit(std::move(paused));
+}
+
+bool Draft::is_paused_for(PauseReason reason) const {
+  if (!state.pause) return false;
+  const auto& reasons = state.pause->reasons;
+  return std::find(reasons.begin(), reasons.end(), reason) != reasons.end();
+}
+
+void Draft::resume(PauseReason reason) {
+  const std::int64_t waited_us = now().us - state.pause->since.us;
+  emit(RunResumed{reason, Timestamp{state.deadline_at.us + std::max<std::int64_t>(waited_us, 0)}});
+}
+
+/// Settles one call at the end of the run.
+void Draft::abandon(const OpenCall& call) {
+  if (call.stage == CallStage::judging) emit(unjudged(call));
+  const bool unsent = call.awaits_user && !call.in_doubt;
+  const bool executed =
+      call.stage == CallStage::unknown || (call.stage == CallStage::planned && !call.until && !unsent);
+  const bool may_have_acted = executed && call.side_effects != SideEffects::none;
+  if (may_have_acted && call.stage == CallStage::planned)
+    emit(CallUnknown{call.call_id, "the run ended while the call was under way"});
+  settle_text(call.call_id,
+              ToolStatus::cancelled,
+              may_have_acted ? "The run ended. Whether this call had its effect is not known."
+              : executed     ? "The run ended."
+                             : "The run ended before this call was executed.");
 }
 
 void Draft::finish(StopReason reason, std::string error) {
   if (state.phase == Phase::calling) abandon_model("the run ended");
+  withdraw_approvals();
   const std::vector<OpenCall> calls = state.calls;
-  for (const OpenCall& call : calls) {
-    if (call.stage == CallStage::settled) continue;
-    const bool executed = call.stage != CallStage::requested && !call.until;
-    const bool may_have_acted = executed && call.side_effects != SideEffects::none;
-    if (may_have_acted && call.stage == CallStage::planned)
-      emit(CallUnknown{call.call_id, "the run ended while the call was under way"});
-    settle_text(call.call_id,
-                ToolStatus::cancelled,
-                may_have_acted ? "The run ended. Whether this call had its effect is not known."
-                : executed     ? "The run ended."
-                               : "The run ended before this call was executed.");
-  }
+  for (const OpenCall& call : calls)
+    if (call.stage != CallStage::settled) abandon(call);
   RunFinished finished;
   finished.stop_reason = reason;
   const bool answered = reason == StopReason::final_answer || reason == StopReason::model_length ||

@@ -35,9 +35,17 @@ class Draft {
   void go_on();
   /// Announces the next attempt of a model call, or stops the run on a limit.
   void request_model();
-  void pause(std::vector<PauseReason> reasons);
+  void pause(std::vector<PauseReason> reasons, std::optional<Timestamp> expires_at = std::nullopt);
+  /// Goes on after a pause that lay over the run, if it was for this reason. Waiting for a person moves the
+  /// deadline; waiting for a machine does not.
+  void resume(PauseReason reason);
+  bool is_paused_for(PauseReason reason) const;
+  void pause_for_people();
+  /// Runs what was approved.
+  void run_approved();
   /// Settles what is open, says why, and ends the run.
   void finish(StopReason reason, std::string error = {});
+  void abandon(const OpenCall& call);
 
   // --- models (decide_model.cpp)
   void model_ended(const input::ModelEnded& ended);
@@ -47,17 +55,44 @@ class Draft {
   void abandon_model(std::string why);
 
   // --- calls (decide_calls.cpp)
+  /// Judges what can be judged from what is known here; the rest waits for its facts.
   void request_calls(const std::vector<ReplyBlock>& content);
+  void judged(const input::Judged& input);
+  bool asks_outside() const;
+  /// The call with its verdict. `error`: what kept its arguments from being one JSON object.
+  ToolRequested requested(const OpenCall& call, std::string_view error, CallFacts facts) const;
+  /// The same of a call that nobody will be asked about any more.
+  ToolRequested unjudged(const OpenCall& call) const;
+  /// Does what the verdict says.
+  void obey(const ToolRequested& call);
+  /// Executes a call that may run.
+  void run(const std::string& call_id);
+  void start_wait(const OpenCall& call);
   void call_ended(const input::CallEnded& ended);
   /// How it was found out that nobody knows what became of a call: its request got no answer, or the server
   /// stopped. Only the first kind is counted and waits a little longer each time.
   enum class Loss { no_answer, restart };
   /// What may be done with a call that may have happened (the recovery table of the design).
   void call_lost(const OpenCall& call, Loss loss, std::string why);
+  ToolPlanned plan_of(const OpenCall& call, std::uint32_t attempt, Execution execution) const;
   void plan(const OpenCall& call, std::uint32_t attempt, Execution execution, Timestamp not_before = {});
   void settle(const std::string& call_id, ToolStatus status, Content content, std::int64_t latency_ms = 0);
   void settle_text(const std::string& call_id, ToolStatus status, std::string text);
   void end_waits();
+
+  // --- people (decide_approvals.cpp)
+  void ask(const ToolRequested& call);
+  Result<void> decide_approval(const input::Decide& input);
+  /// Reminds of approvals, and rejects those that nobody has decided in time.
+  void look_at_approvals();
+  /// Rejects the approvals that are open, at the end of the run.
+  void withdraw_approvals();
+  void user_token(const input::UserToken& input);
+
+ private:
+  Result<void> decide_again(const input::Decide& input);
+  void reject(const OpenCall& call, DecidedBy reason, const std::string& by, const std::string& comment);
+  void resume_if_decided();
 };
 
 /// Takes the block's text out where it is longer than `shown_bytes`, leaving a reference to artifact `n` of

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/limits.hpp"
+#include "runtime/run/question.hpp"
 
 namespace ratchet {
 
@@ -18,6 +19,7 @@ bool is_progress(const Decided& decision) {
   return std::any_of(decision.events.begin(), decision.events.end(), [](const Event& event) {
     return std::holds_alternative<ModelCompleted>(event.payload) ||
            std::holds_alternative<ToolResult>(event.payload) ||
+           std::holds_alternative<ApprovalDecided>(event.payload) ||
            std::holds_alternative<RunResumed>(event.payload) ||
            std::holds_alternative<RunFinished>(event.payload);
   });
@@ -64,7 +66,7 @@ Result<void> RunDriver::can_be_served() const {
   if (state_.model.provider >= state_.started->model.providers.size())
     return fail(ErrorCode::corrupt, "the run's events name a provider that it does not have");
   for (const OpenCall& call : state_.calls) {
-    const bool open = call.stage == CallStage::planned || call.stage == CallStage::unknown;
+    const bool open = call.stage != CallStage::settled && call.stage != CallStage::requested;
     if (open && !tools_->find(call.tool))
       return fail(ErrorCode::corrupt,
                   "the run has a call under way of a tool that its version lacks: " + call.tool);
@@ -97,6 +99,7 @@ std::vector<Action> RunDriver::take(Signal signal, Stamp stamp) {
       forget(ModelEffect{ended->step, ended->attempt});
     if (const auto* ended = std::get_if<input::CallEnded>(&given->input))
       forget(CallEffect{ended->call_id, ended->attempt});
+    if (const auto* judged = std::get_if<input::Judged>(&given->input)) forget(JudgeEffect{judged->call_id});
     if (std::holds_alternative<input::Due>(given->input)) wake_at_.reset();
     inbox_.push_back(std::move(*given));
   } else if (std::holds_alternative<signal::Committed>(signal)) {
@@ -205,7 +208,8 @@ void RunDriver::propose(signal::Given given, Stamp& stamp) {
   // Each decision gets randomness of its own, whatever was decided before under the same stamp, and so does
   // the salt of its record: it must not be known to those who see the ids that were made.
   const Stamp fresh{stamp.at, Entropy(stamp.entropy.draw())};
-  auto decision = decide(Rules{*tools_, lease_, holding_}, state_, *context_, given.input, fresh);
+  auto decision =
+      decide(Rules{*tools_, lease_, holding_, parts_.decision_point}, state_, *context_, given.input, fresh);
   if (!decision) {
     if (given.token) actions_.push_back(action::Answer{given.token, tl::unexpected(decision.error())});
     return;
@@ -237,6 +241,8 @@ void RunDriver::append(Decided decision, signal::Given given, Stamp& stamp) {
   append.append.row.head = *chain_head(bytes);
   append.append.record = parts_.pack(bytes);
   append.append.blobs = std::move(decision.blobs);
+  append.append.approvals = approval_rows(state_, decision.events);
+  if (auto* token = std::get_if<input::UserToken>(&given.input)) append.append.user_token = token->token;
   pending_ = Pending{std::move(decision), append.append.row.head, std::move(given)};
   actions_.push_back(std::move(append));
 }
@@ -288,6 +294,13 @@ void RunDriver::start(const Effect& effect) {
     call.first_byte_timeout_ms = config.first_byte_timeout_ms;
     call.body = context_->render(state_.model.max_tokens, late_text_);
     actions_.push_back(action::StartModel{std::move(call)});
+    return;
+  }
+  if (const auto* judge = std::get_if<JudgeEffect>(&effect)) {
+    const OpenCall& call = *state_.find_call(judge->call_id);
+    JudgeQuestion question = question_of(tools_, row_of(state_), call.call_id, call.tool, call.args.text);
+    question.decision_point = parts_.decision_point;
+    actions_.push_back(action::StartJudging{*judge, std::move(question)});
     return;
   }
   const auto& wanted = std::get<CallEffect>(effect);

@@ -20,6 +20,7 @@
 #include "runtime/node.hpp"
 #include "runtime/run/decide.hpp"
 #include "runtime/run/outstanding.hpp"
+#include "runtime/tools/facts.hpp"
 
 namespace ratchet {
 
@@ -70,6 +71,12 @@ struct StartCall {
   std::size_t answer_bytes_max = 0;  ///< what the run shows of one result: a tool that pages keeps to it
 };
 
+/// Gather the facts for the verdict on a call.
+struct StartJudging {
+  JudgeEffect effect;
+  JudgeQuestion question;
+};
+
 struct Stop {
   Effect effect;
 };
@@ -104,6 +111,7 @@ struct GiveUp {
 using Action = std::variant<action::Append,
                             action::StartModel,
                             action::StartCall,
+                            action::StartJudging,
                             action::Stop,
                             action::Answer,
                             action::Publish,
@@ -116,6 +124,7 @@ using Action = std::variant<action::Append,
 struct DriverParts {
   HeadCache& heads;
   RecordPacker pack;
+  bool decision_point = false;  ///< every call is put before one
 };
 
 class RunDriver {

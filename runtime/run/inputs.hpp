@@ -8,6 +8,7 @@
 #include "runtime/event/definitions.hpp"
 #include "runtime/model/client.hpp"
 #include "runtime/tools/call_end.hpp"
+#include "runtime/tools/facts.hpp"
 
 namespace ratchet {
 
@@ -34,6 +35,31 @@ struct CallEnded {
   std::string call_id;
   std::uint32_t attempt = 0;
   CallEnd end;
+};
+
+/// The facts for a call's verdict are in.
+struct Judged {
+  std::string call_id;
+  CallFacts facts;
+};
+
+/// A person has decided. `facts` are about the arguments that would run, gathered when the decision came.
+struct Decide {
+  ApprovalId approval_id;
+  ApprovalDecision decision = ApprovalDecision::reject;
+  std::optional<Json> edited_args;  ///< canonical
+  std::optional<Hash> args_hash;    ///< of the arguments that the person saw
+  std::string by, comment;
+  CallFacts facts;
+};
+
+/// A fresh token of the run's user, verified. `token` is a secret: it is sealed with the append of the event
+/// and nowhere else.
+struct UserToken {
+  std::string token;
+  std::vector<std::string> scopes;
+  std::optional<Timestamp> expires_at;
+  std::string from;
 };
 
 struct Message {
@@ -65,6 +91,9 @@ using Input = std::variant<input::Recovered,
                            input::Due,
                            input::ModelEnded,
                            input::CallEnded,
+                           input::Judged,
+                           input::Decide,
+                           input::UserToken,
                            input::Message,
                            input::Cancel,
                            input::Stopped,
@@ -87,6 +116,12 @@ struct CallEffect {
   auto operator<=>(const CallEffect&) const = default;
 };
 
-using Effect = std::variant<ModelEffect, CallEffect>;
+/// The facts for judging a call.
+struct JudgeEffect {
+  std::string call_id;
+  auto operator<=>(const JudgeEffect&) const = default;
+};
+
+using Effect = std::variant<ModelEffect, CallEffect, JudgeEffect>;
 
 }  // namespace ratchet

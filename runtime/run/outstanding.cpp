@@ -6,10 +6,6 @@ namespace ratchet {
 
 namespace {
 
-bool under_way(const OpenCall& call) {
-  return call.stage == CallStage::planned && !call.until;
-}
-
 void add_due(std::optional<Timestamp>& earliest, Timestamp at) {
   if (!earliest || at < *earliest) earliest = at;
 }
@@ -21,8 +17,9 @@ std::vector<Effect> outstanding(const RunState& state, Timestamp now) {
   if (state.finished() || state.pause || state.cancel) return effects;
   if (state.phase == Phase::calling) effects.push_back(ModelEffect{state.step, state.model.number});
   for (const OpenCall& call : state.calls) {
-    if (under_way(call) && (!call.not_before || *call.not_before <= now))
+    if (call.under_way() && (!call.not_before || *call.not_before <= now))
       effects.push_back(CallEffect{call.call_id, call.attempt});
+    if (call.stage == CallStage::judging) effects.push_back(JudgeEffect{call.call_id});
   }
   return effects;
 }
@@ -30,14 +27,22 @@ std::vector<Effect> outstanding(const RunState& state, Timestamp now) {
 std::optional<Timestamp> next_due(const RunState& state, Timestamp now) {
   std::optional<Timestamp> earliest;
   if (state.finished() || state.cancel) return earliest;
-  if (state.pause) return state.pause->expires_at;
+  for (const OpenCall& call : state.calls) {
+    if (call.stage != CallStage::asked) continue;
+    add_due(earliest, call.approval->expires_at);
+    if (call.approval->remind_at) add_due(earliest, *call.approval->remind_at);
+  }
+  if (state.pause) {
+    add_due(earliest, state.pause->expires_at);
+    return earliest;
+  }
   if (state.phase == Phase::retrying) add_due(earliest, state.model.retry_at);
   bool acting = false;
   for (const OpenCall& call : state.calls) {
     if (call.stage != CallStage::planned) continue;
     if (call.until) add_due(earliest, *call.until);
     if (call.not_before && *call.not_before > now) add_due(earliest, *call.not_before);
-    acting = acting || (!call.until && call.side_effects != SideEffects::none);
+    acting = acting || (call.under_way() && call.side_effects != SideEffects::none);
   }
   // A call that acts on the world is not cut off by the deadline: it ends by its own, and then the run does.
   if (!acting) add_due(earliest, state.deadline_at);
@@ -49,7 +54,9 @@ bool waits(const RunState& state) {
   if (state.cancel) return false;
   if (state.pause) return true;
   if (state.phase != Phase::batch) return false;
-  return std::none_of(state.calls.begin(), state.calls.end(), under_way);
+  return std::none_of(state.calls.begin(), state.calls.end(), [](const OpenCall& call) {
+    return call.under_way() || call.stage == CallStage::judging;
+  });
 }
 
 RunRow row_of(const RunState& state) {
@@ -89,8 +96,10 @@ RunRow row_of(const RunState& state) {
     row.paused_since = state.pause->since;
     row.pause_expires_at = state.pause->expires_at;
     for (const OpenCall& call : state.calls)
-      if (call.stage == CallStage::unknown) row.pause_call_ids.push_back(call.call_id);
+      if (call.stage == CallStage::unknown || call.awaits_user) row.pause_call_ids.push_back(call.call_id);
   }
+  for (const OpenCall& call : state.calls)
+    if (call.stage == CallStage::asked) row.pending_approvals.push_back(call.approval->id);
   return row;
 }
 

@@ -41,6 +41,7 @@ struct RunRow {
   std::string harness_version, model;
   Json labels{"{}"};
   std::uint32_t blobs = 0;  ///< how many the run has
+  std::vector<ApprovalId> pending_approvals;
 
   bool operator==(const RunRow&) const = default;
 
@@ -79,6 +80,7 @@ struct RunRow {
     visit(31, "model", self.model);
     visit(32, "labels", self.labels);
     visit(33, "blobs", self.blobs);
+    visit(34, "pending_approvals", self.pending_approvals);
   }
 };
 

@@ -23,17 +23,28 @@ namespace ratchet {
 RATCHET_ENUM(Phase, ready, calling, retrying, batch, answered, finished)
 
 /// How far a call of the last reply has come.
-///   requested: not judged yet     planned: under way, or waiting for its time     unknown: it may have
-///   happened, a person decides settled: it has its one result
-RATCHET_ENUM(CallStage, requested, planned, unknown, settled)
+///   judging: the facts for its verdict are being gathered     requested: it has its verdict
+///   asked: a person decides whether it runs     approved: it runs once the batch has no open question
+///   planned: under way, or waiting for its time     unknown: it may have happened, a person decides
+///   settled: it has its one result
+RATCHET_ENUM(CallStage, judging, requested, asked, approved, planned, unknown, settled)
+
+/// What a person was asked about a call.
+struct Approval {
+  ApprovalId id;
+  std::uint64_t seq = 0;  ///< of `approval.required`
+  Timestamp asked_at, expires_at;
+  std::optional<Timestamp> remind_at;  ///< none: it has been, or there is none to come
+  bool edited = false;                 ///< the call's arguments are not the model's any more
+};
 
 struct OpenCall {
   std::string call_id, tool;
-  Json args;
-  Hash args_hash;
+  Json args;       ///< what runs: after a hook's rewrite and a person's edits
+  Hash args_hash;  ///< of those
   SideEffects side_effects = SideEffects::none;
   std::uint32_t repeats = 0;  ///< how many times in a row the same call came before
-  CallStage stage = CallStage::requested;
+  CallStage stage = CallStage::judging;
   Execution execution = Execution::call;
   std::uint32_t attempt = 1;
   bool in_doubt = false;                ///< an earlier attempt may have had the effect
@@ -41,6 +52,11 @@ struct OpenCall {
   Timestamp starts_at;                  ///< this attempt, at the earliest
   std::optional<Timestamp> until;       ///< the built-in `wait`
   std::optional<Timestamp> not_before;  ///< a repeated attempt
+  bool awaits_user = false;             ///< it waits for a fresh token of the user
+  std::optional<Approval> approval;
+
+  /// An execution is under way, or is to be.
+  bool under_way() const { return stage == CallStage::planned && !until && !awaits_user; }
 };
 
 /// The attempt that is under way, or that is to come.
@@ -72,6 +88,15 @@ struct Resolution {
   std::uint64_t seq = 0;
 };
 
+/// A person's word on an approval, likewise.
+struct DecidedApproval {
+  ApprovalId id;
+  ApprovalDecision decision = ApprovalDecision::reject;
+  DecidedBy reason = DecidedBy::person;
+  Hash args_hash, effective_args_hash;  ///< as it was asked, as it was decided
+  std::uint64_t seq = 0;
+};
+
 struct RunState {
   RunId run_id;
   std::shared_ptr<const RunStarted> started;  ///< without its input, which is in the context
@@ -95,7 +120,10 @@ struct RunState {
 
   std::uint32_t messages_pending = 0;  ///< received, not yet in the context
   std::vector<ReceivedMessage> keyed_messages;
-  std::vector<Resolution> resolutions;  ///< the last `limits::resolutions_kept`
+  std::vector<Resolution> resolutions;   ///< the last `limits::resolutions_kept`
+  std::vector<DecidedApproval> decided;  ///< the last `limits::resolutions_kept`
+  std::vector<std::string> scopes;       ///< of the user's token
+  std::optional<Timestamp> token_expires_at;
   std::optional<Pause> pause;
   std::optional<RunCancelRequested> cancel;
   std::uint64_t cancel_seq = 0;
@@ -111,7 +139,10 @@ struct RunState {
 
   OpenCall* find_call(std::string_view call_id);
   const OpenCall* find_call(std::string_view call_id) const;
+  const OpenCall* find_asked(const ApprovalId& approval) const;
   bool any_call(CallStage stage) const;
+
+  bool token_expired(Timestamp now) const { return token_expires_at && *token_expires_at <= now; }
 
   std::uint64_t tokens_used() const { return static_cast<std::uint64_t>(usage.total()); }
 };

@@ -8,8 +8,8 @@
 namespace ratchet {
 
 std::optional<std::string> approval_reason(const ApprovalRule& rule, const boost::json::value& args) {
-  if (rule.mode == Approval::never) return std::nullopt;
-  if (rule.mode == Approval::always) return "manifest: approval always";
+  if (rule.mode == ApprovalMode::never) return std::nullopt;
+  if (rule.mode == ApprovalMode::always) return "manifest: approval always";
   for (const ApprovalThreshold& threshold : rule.thresholds) {
     const auto* value = value_at(args, threshold.steps);
     if (!value || (!value->is_array() && !value->is_number()))

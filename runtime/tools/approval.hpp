@@ -11,7 +11,7 @@
 
 namespace ratchet {
 
-RATCHET_ENUM(Approval, never, always, required_above)
+RATCHET_ENUM(ApprovalMode, never, always, required_above)
 
 /// A number that an argument must not exceed: its value, or the length of an array.
 struct ApprovalThreshold {
@@ -21,7 +21,7 @@ struct ApprovalThreshold {
 };
 
 struct ApprovalRule {
-  Approval mode = Approval::never;
+  ApprovalMode mode = ApprovalMode::never;
   std::vector<ApprovalThreshold> thresholds;  ///< of required_above
 };
 

@@ -4,15 +4,26 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "runtime/agent.hpp"
+#include "runtime/tools/facts.hpp"
 #include "runtime/tools/policy.hpp"
 #include "runtime/tools/schema.hpp"
 
 namespace ratchet {
+
+/// What is to be judged.
+struct CallQuestion {
+  std::string_view tool;
+  std::string_view args;             ///< canonical JSON, as the model or a person made them
+  std::string_view args_error = {};  ///< what kept the arguments from being one JSON object, if anything did
+  std::span<const std::string> scopes;  ///< of the user's token
+  CallFacts facts = {};
+};
 
 /// Shared by all runs of the version. Immutable after it was made, so it is read from any thread.
 class ToolBook {
@@ -24,15 +35,22 @@ class ToolBook {
 
   const ToolManifest* find(std::string_view tool) const { return agent_->find_tool(tool); }
 
-  /// Stations 2, 3 and 6 of a call's path: granted, schema, policy. `args` is canonical JSON; `args_error` is
-  /// what kept the arguments from being one JSON object, if anything did.
-  Verdict judge(std::string_view tool, std::string_view args, std::string_view args_error) const;
+  /// Stations 2 to 6 of a call's path: granted, schema, hooks, the user's rights, policy. The first that
+  /// refuses decides; `facts` stand for what was asked outside. `ask`: a person has to decide.
+  Verdict judge(const CallQuestion& question) const;
+
+  /// Whether hooks have to be asked before a call of this version can be judged.
+  bool has_pre_tool_hooks() const { return has_pre_tool_hooks_; }
 
  private:
   std::shared_ptr<const AgentVersion> agent_;
   std::vector<ArgumentSchema> schemas_;                 ///< in the order of the version's tools
   std::vector<std::optional<PolicyVerdict>> policies_;  ///< where the arguments make no difference
+  bool has_pre_tool_hooks_ = false;
 };
+
+/// Whether a refused call's arguments were at fault, rather than the call itself.
+bool is_invalid(const Verdict& verdict);
 
 /// What the model is told of a call that was refused: what it may do instead.
 std::string refusal_text(std::string_view tool, const Verdict& verdict);

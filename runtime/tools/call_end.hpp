@@ -10,9 +10,10 @@
 namespace ratchet {
 
 /// ended: `status` and `text` are its result.   unknown: it may have had its effect, `text` says why nobody
-/// knows. did_not_happen: a status check says that the call never took place.
+/// knows. did_not_happen: a status check says that the call never took place. needs_user: nothing was sent,
+/// because the user's token has expired.
 struct CallEnd {
-  enum class Kind { ended, unknown, did_not_happen } kind = Kind::ended;
+  enum class Kind { ended, unknown, did_not_happen, needs_user } kind = Kind::ended;
   ToolStatus status = ToolStatus::ok;
   std::string text;  ///< UTF-8
   std::int64_t latency_ms = 0;

@@ -14,13 +14,13 @@ namespace {
 
 using Kind = CommandPart::Kind;
 
-Match match_word(std::string_view glob, const ShellWord& word) {
-  if (word.known) return glob_matches(glob, word.text) ? Match::yes : Match::no;
+LineMatch match_word(std::string_view glob, const ShellWord& word) {
+  if (word.known) return glob_matches(glob, word.text) ? LineMatch::yes : LineMatch::no;
   const std::string_view begin = word.text;
   const auto literal = glob.substr(0, glob.find('*'));
-  if (!word.splits && glob.size() == literal.size() + 1 && begin.starts_with(literal)) return Match::yes;
+  if (!word.splits && glob.size() == literal.size() + 1 && begin.starts_with(literal)) return LineMatch::yes;
   const auto shared = std::min(literal.size(), begin.size());
-  return literal.substr(0, shared) == begin.substr(0, shared) ? Match::maybe : Match::no;
+  return literal.substr(0, shared) == begin.substr(0, shared) ? LineMatch::maybe : LineMatch::no;
 }
 
 }  // namespace
@@ -58,26 +58,26 @@ Result<CommandPattern> CommandPattern::parse(std::string_view text) {
   return pattern;
 }
 
-Match CommandPattern::match(const CommandPart& part, bool by_name) const {
-  if (part.kind == Kind::unknown) return Match::maybe;
-  if (part.kind != kind_) return Match::no;
-  Match result = Match::yes;
+LineMatch CommandPattern::match(const CommandPart& part, bool by_name) const {
+  if (part.kind == Kind::unknown) return LineMatch::maybe;
+  if (part.kind != kind_) return LineMatch::no;
+  LineMatch result = LineMatch::yes;
   for (std::size_t i = 0; i < words_.size(); ++i) {
-    if (i == part.words.size()) return part.open_ended ? Match::maybe : Match::no;
+    if (i == part.words.size()) return part.open_ended ? LineMatch::maybe : LineMatch::no;
     const ShellWord& word = part.words[i];
-    Match one = match_word(words_[i], word);
-    if (i == 0 && by_name && one == Match::no && word.known && kind_ == Kind::command)
-      one = glob_matches(words_[i], program_name(word.text)) ? Match::yes : Match::no;
-    if (one == Match::no) return one;
-    if (word.splits) return Match::maybe;  // the words after it may stand anywhere
-    if (one == Match::maybe) result = one;
+    LineMatch one = match_word(words_[i], word);
+    if (i == 0 && by_name && one == LineMatch::no && word.known && kind_ == Kind::command)
+      one = glob_matches(words_[i], program_name(word.text)) ? LineMatch::yes : LineMatch::no;
+    if (one == LineMatch::no) return one;
+    if (word.splits) return LineMatch::maybe;  // the words after it may stand anywhere
+    if (one == LineMatch::maybe) result = one;
   }
   if (takes_more_) return result;
   const auto rest = part.words.begin() + static_cast<std::ptrdiff_t>(words_.size());
   const bool may_vanish =
       std::all_of(rest, part.words.end(), [](const ShellWord& word) { return word.splits; });
-  if (!may_vanish) return Match::no;
-  return rest == part.words.end() && !part.open_ended ? result : Match::maybe;
+  if (!may_vanish) return LineMatch::no;
+  return rest == part.words.end() && !part.open_ended ? result : LineMatch::maybe;
 }
 
 }  // namespace ratchet

@@ -16,7 +16,7 @@
 namespace ratchet {
 
 /// Where a word is an expansion, nobody can tell: `maybe`.
-enum class Match { no, maybe, yes };
+enum class LineMatch { no, maybe, yes };
 
 class CommandPattern {
  public:
@@ -28,7 +28,7 @@ class CommandPattern {
 
   /// `by_name`: a program is meant wherever it lies, `/bin/rm` by `rm` (for rules that restrict). Otherwise
   /// its name has to be spelled as in the pattern, so that nobody lends it to a file of their own.
-  Match match(const CommandPart& part, bool by_name) const;
+  LineMatch match(const CommandPart& part, bool by_name) const;
 
  private:
   CommandPart::Kind kind_ = CommandPart::Kind::command;

@@ -210,8 +210,8 @@ std::vector<const boost::json::string*> Conditions::command_lines(const boost::j
   return lines;
 }
 
-Match Conditions::match(const CommandPart& part, bool by_name) const {
-  Match best = Match::no;
+LineMatch Conditions::match(const CommandPart& part, bool by_name) const {
+  LineMatch best = LineMatch::no;
   for (const CommandPattern& pattern : compiled_->commands)
     best = std::max(best, pattern.match(part, by_name));
   return best;

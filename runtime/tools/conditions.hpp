@@ -40,7 +40,7 @@ class Conditions {
   /// The strings at that pointer; null for a value that is none.
   std::vector<const boost::json::string*> command_lines(const boost::json::value& args) const;
   /// Whether one of its patterns speaks of the part; `by_name` as for CommandPattern::match.
-  Match match(const CommandPart& part, bool by_name) const;
+  LineMatch match(const CommandPart& part, bool by_name) const;
 
   struct Compiled;  ///< for conditions.cpp only
 

@@ -50,10 +50,7 @@ constexpr FieldRule manifest_fields[] = {
     {"mcp", "tools of kind mcp are not run by this version"},
 };
 constexpr FieldRule network_fields[] = {{"allow"}};
-constexpr FieldRule auth_fields[] = {
-    {"mode"},
-    {"scopes", "tools do not act as the user in this version; leave it out"},
-    {"audience", "tools do not act as the user in this version; leave it out"}};
+constexpr FieldRule auth_fields[] = {{"mode"}, {"scopes"}, {"audience"}};
 constexpr FieldRule http_fields[] = {{"method"}, {"url"}, {"headers"}, {"body"}};
 constexpr FieldRule status_check_fields[] = {{"method"}, {"url"}, {"headers"}};
 
@@ -70,6 +67,7 @@ class ManifestParser {
   Result<ToolManifest> parse() {
     identity();
     unenforced();
+    auth();
     schema();
     execution();
     effects();
@@ -107,10 +105,18 @@ class ManifestParser {
       not_supported("filesystem", "there are no sandboxes in this version: only filesystem: none");
     if (!fields_.texts("redact", 256, 256).empty())
       not_supported("redact", "arguments are not redacted by this version; leave it out");
+  }
+
+  void auth() {
     auto auth = fields_.object("auth", auth_fields);
-    if (auth.choice<AuthMode>("mode", AuthMode::none) != AuthMode::none)
-      auth.refuse(
-          ErrorCode::not_supported, "mode", "tools do not act as the user in this version: only mode: none");
+    ToolAuth& to = manifest_.auth;
+    to.as_user = auth.choice<AuthMode>("mode", AuthMode::none) == AuthMode::on_behalf_of_user;
+    to.scopes = auth.texts("scopes", limits::scopes_max, limits::scope_bytes_max);
+    to.audience = auth.text("audience", 1, limits::scope_bytes_max, "");
+    if (!to.as_user && (!to.scopes.empty() || !to.audience.empty()))
+      auth.invalid("mode", "scopes and audience are of the user's token: they need mode: on_behalf_of_user");
+    if (to.as_user && manifest_.kind == ToolKind::builtin)
+      auth.invalid("mode", "a built-in tool acts for nobody");
   }
 
   void schema() {
@@ -161,11 +167,11 @@ class ManifestParser {
 
   void approval() {
     ApprovalRule& rule = manifest_.approval;
-    rule.mode = fields_.choice<Approval>("approval", Approval::never);
+    rule.mode = fields_.choice<ApprovalMode>("approval", ApprovalMode::never);
     const bool has_threshold = fields_.has("approval_threshold");
-    if (has_threshold && rule.mode != Approval::required_above)
+    if (has_threshold && rule.mode != ApprovalMode::required_above)
       fields_.invalid("approval_threshold", "it needs approval: required_above");
-    if (!has_threshold && rule.mode == Approval::required_above)
+    if (!has_threshold && rule.mode == ApprovalMode::required_above)
       fields_.invalid("", "approval: required_above needs the field approval_threshold");
     for (const auto& [argument, above] :
          fields_.members("approval_threshold", limits::approval_thresholds_max))

@@ -28,6 +28,15 @@ struct HttpTemplate {
   bool takes_body() const { return method == "POST" || method == "PUT" || method == "PATCH"; }
 };
 
+/// On whose behalf a tool acts.
+struct ToolAuth {
+  bool as_user = false;             ///< a connector gets the user's token, or one for `audience`
+  std::vector<std::string> scopes;  ///< that the user's token must have
+  std::string audience;             ///< empty: the user's token itself is sent
+
+  bool operator==(const ToolAuth&) const = default;
+};
+
 struct ToolManifest {
   std::string name;
   std::string description;
@@ -45,6 +54,7 @@ struct ToolManifest {
                               ///< it did not
   bool repeatable = false;
   ApprovalRule approval;  ///< makes the policy's word stricter, never weaker
+  ToolAuth auth;
 
   Json source;  ///< the manifest as it was registered, canonical; its SHA-256 is the digest
   Hash digest;

@@ -51,14 +51,14 @@ PolicyVerdict judge_part(const CommandPart& part,
   std::optional<PolicyVerdict> doubt;
   for (const NumberedRule& rule : rules) {
     const auto speaks_of = rule.when().command_pointer();
-    Match match = speaks_of ? Match::no : Match::yes;
+    LineMatch match = speaks_of ? LineMatch::no : LineMatch::yes;
     if (speaks_of == pointer) match = rule.when().match(part, rule.rule->then != Decision::allow);
-    if (match == Match::maybe && !doubt)
+    if (match == LineMatch::maybe && !doubt)
       doubt = {Decision::ask,
                fmt::format("rule {} cannot be judged: {}",
                            rule.number,
                            part.why.empty() ? "an argument is an expansion" : part.why)};
-    if (match != Match::yes) continue;
+    if (match != LineMatch::yes) continue;
     // What is read matters only to rules that name it.
     if (part.kind == CommandPart::Kind::read && !speaks_of) continue;
     auto verdict = verdict_of(rule);
@@ -123,19 +123,6 @@ void tighten(PolicyVerdict& verdict, std::optional<std::string> why) {
   if (verdict.decision == Decision::allow && why) verdict = {Decision::ask, std::move(*why)};
 }
 
-/// The one place that refuses agents whose calls could wait for a person.
-Result<void> refuse_what_may_ask(const AgentDefinition& agent,
-                                 const ToolManifest& tool,
-                                 std::string pointer) {
-  if (!may_ask(agent, tool)) return {};
-  return fail(ErrorCode::not_supported,
-              fmt::format("calls of '{}' would need an approval ({} side effects), which this version does "
-                          "not have: add a policy rule that allows or denies it",
-                          tool.name,
-                          name(tool.side_effects)),
-              std::move(pointer));
-}
-
 }  // namespace
 
 PolicyVerdict judge(const AgentDefinition& agent, const ToolManifest& tool, std::string_view args_json) {
@@ -152,24 +139,10 @@ std::optional<PolicyVerdict> verdict_without_arguments(const AgentDefinition& ag
   const auto rules = rules_for(agent, tool);
   if (!rules.empty() && !rules.front().when().empty()) return std::nullopt;
   auto verdict = rules.empty() ? default_verdict(tool) : verdict_of(rules.front());
-  if (verdict.decision == Decision::allow && tool.approval.mode == Approval::required_above)
+  if (verdict.decision == Decision::allow && tool.approval.mode == ApprovalMode::required_above)
     return std::nullopt;
-  if (tool.approval.mode == Approval::always) tighten(verdict, "manifest: approval always");
+  if (tool.approval.mode == ApprovalMode::always) tighten(verdict, "manifest: approval always");
   return verdict;
-}
-
-bool may_ask(const AgentDefinition& agent, const ToolManifest& tool) {
-  const auto rules = rules_for(agent, tool);
-  bool may_allow = false;
-  for (const NumberedRule& rule : rules) {
-    if (rule.rule->then == Decision::ask || rule.when().command_pointer()) return true;
-    may_allow = may_allow || rule.rule->then == Decision::allow;
-  }
-  if (rules.empty() || !rules.back().when().empty()) {  // the default may be reached
-    if (default_verdict(tool).decision == Decision::ask) return true;
-    may_allow = true;
-  }
-  return may_allow && tool.approval.mode != Approval::never;
 }
 
 Result<void> check_agent(const AgentDefinition& agent, std::span<const ToolManifest> tools) {
@@ -180,7 +153,6 @@ Result<void> check_agent(const AgentDefinition& agent, std::span<const ToolManif
         tools.begin(), tools.end(), [&](const ToolManifest& candidate) { return candidate.name == name; });
     if (tool == tools.end())
       return fail(ErrorCode::unknown_tool, fmt::format("there is no tool '{}'", name), std::move(pointer));
-    if (auto served = refuse_what_may_ask(agent, *tool, std::move(pointer)); !served) return served;
   }
   return {};
 }

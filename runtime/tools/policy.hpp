@@ -33,11 +33,8 @@ PolicyVerdict judge(const AgentDefinition& agent, const ToolManifest& tool, std:
 std::optional<PolicyVerdict> verdict_without_arguments(const AgentDefinition& agent,
                                                        const ToolManifest& tool);
 
-/// Whether a call of the tool could need a person's decision.
-bool may_ask(const AgentDefinition& agent, const ToolManifest& tool);
-
 /// Whether this version can serve the agent with these tools (those of its list, in any order). Errors, each
-/// with a pointer into the definition: unknown_tool; not_supported, where a call could need an approval.
+/// with a pointer into the definition: unknown_tool.
 Result<void> check_agent(const AgentDefinition& agent, std::span<const ToolManifest> tools);
 
 }  // namespace ratchet

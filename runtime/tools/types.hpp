@@ -25,12 +25,15 @@ RATCHET_ENUM(Decision, allow, ask, deny)
 /// What an execution does: the call itself, or the question what became of an earlier attempt.
 RATCHET_ENUM(Execution, call, status_check)
 
-/// Why a call was allowed, or was not: each station's word.
+/// Why a call was allowed, or was not: each station's word. A station that a call did not come to says
+/// nothing.
 struct Verdict {
   Decision decision = Decision::deny;
   bool granted = false;     ///< the tool is in the version's list
   std::string schema;       ///< "ok", or what the arguments break, worded for the model
   std::string policy_rule;  ///< "default: read-only", or the number of the rule that matched
+  std::string hooks;        ///< "ok", "rewritten by …", or who denied it and why
+  std::string authz;        ///< "ok", or what the user may not do
 
   bool operator==(const Verdict&) const = default;
 
@@ -40,6 +43,8 @@ struct Verdict {
     visit(2, "granted", self.granted);
     visit(3, "schema", self.schema);
     visit(4, "policy_rule", self.policy_rule);
+    visit(5, "hooks", self.hooks);
+    visit(6, "authz", self.authz);
   }
 };
 

@@ -119,6 +119,16 @@ class FaultyJournal final : public Journal {
     return inner_.definitions(table, prefix);
   }
 
+  Result<ApprovalRow> approval(const RunId& run, const ApprovalId& id) override {
+    return inner_.approval(run, id);
+  }
+
+  Result<std::vector<ApprovalRow>> approvals(const ApprovalQuery& query) override {
+    return inner_.approvals(query);
+  }
+
+  Result<std::string> user_token(const RunId& run) override { return inner_.user_token(run); }
+
  private:
   using Outcomes = Result<std::vector<Result<Committed>>>;
 

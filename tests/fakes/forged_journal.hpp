@@ -46,6 +46,16 @@ class ForgedJournal final : public Journal {
     return real_.definitions(table, prefix);
   }
 
+  Result<ApprovalRow> approval(const RunId& run, const ApprovalId& id) override {
+    return real_.approval(run, id);
+  }
+
+  Result<std::vector<ApprovalRow>> approvals(const ApprovalQuery& query) override {
+    return real_.approvals(query);
+  }
+
+  Result<std::string> user_token(const RunId& run) override { return real_.user_token(run); }
+
   Result<std::vector<Result<Committed>>> commit(std::span<const Commit> batch) override {
     return real_.commit(batch);
   }

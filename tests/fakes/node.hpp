@@ -25,6 +25,8 @@ class FakeClock final : public Clock {
  public:
   Timestamp now() override { return {us_++}; }
 
+  void advance_ms(std::int64_t ms) { us_ += ms * 1'000; }
+
  private:
   std::atomic<std::int64_t> us_{1'764'000'000'000'000};
 };
@@ -124,6 +126,9 @@ class FakeNode final : public Node {
   std::vector<CancelRun> cancels;
   std::vector<ResolveCall> resolves;
   std::vector<ResumeRun> resumes;
+  std::vector<DecideApproval> decisions;
+  std::function<void(const DecideApproval&)> on_decision;  ///< what the run does, before the answer
+  std::vector<ReplaceUserToken> tokens;
 
   // --- what runs do
 
@@ -190,6 +195,19 @@ class FakeNode final : public Node {
     accept(resumes, std::move(command), std::move(reply));
   }
 
+  void decide_approval(DecideApproval command, Reply<Accepted> reply) override {
+    const DecideApproval given = command;
+    accept(decisions, std::move(command), [this, given, reply](Result<Accepted> accepted) {
+      if (!accepted || !on_decision) return reply(accepted);
+      on_decision(given);
+      reply(accepted);
+    });
+  }
+
+  void replace_user_token(ReplaceUserToken command, Reply<Accepted> reply) override {
+    accept(tokens, std::move(command), std::move(reply));
+  }
+
   void put_definitions(std::vector<DefinitionPut> puts, Reply<Committed> reply) override {
     if (refusal) return reply(tl::unexpected(*refusal));
     if (lost_races.load() > 0) {
@@ -252,6 +270,7 @@ class FakeNode final : public Node {
     const std::lock_guard lock(runs_mutex_);
     Running running = runs_[run];
     running.state.run_id = run;
+    const RunState before = running.state;
     Record record;
     record.head_before = running.head;
     for (auto& payload : payloads) {
@@ -265,12 +284,16 @@ class FakeNode final : public Node {
     running.head = chain_head(record);
     Commit commit;
     commit.claim = std::move(claim);
-    commit.runs.push_back({.first_seq = record.events.front().seq,
-                           .events = static_cast<std::uint32_t>(record.events.size()),
-                           .record = pack_(encode(record)),
-                           .row = row_of(running.state),
-                           .blobs = std::move(blobs)});
-    commit.runs[0].row.head = running.head;
+    RunAppend append;
+    append.first_seq = record.events.front().seq;
+    append.events = static_cast<std::uint32_t>(record.events.size());
+    append.record = pack_(encode(record));
+    append.row = row_of(running.state);
+    append.row.head = running.head;
+    append.blobs = std::move(blobs);
+    // The first event of a run is no approval, and there is no state before it to make rows from.
+    if (before.started) append.approvals = approval_rows(before, record.events);
+    commit.runs.push_back(std::move(append));
     auto committed = journal_.commit({&commit, 1});
     if (!committed) return tl::unexpected(committed.error());
     if (!committed->front()) return tl::unexpected(committed->front().error());

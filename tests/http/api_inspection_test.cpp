@@ -41,7 +41,7 @@ class InspectionTest : public ApiTest {
     requested.call_id = block.call_id;
     requested.tool = block.tool;
     requested.args = {"{}"};
-    requested.verdict = {Decision::allow, true, "ok", "default: read-only"};
+    requested.verdict = {Decision::allow, true, "ok", "default: read-only", {}, {}};
     ToolPlanned planned;
     planned.call_id = block.call_id;
     node.happen(run, {reply, requested, planned});

@@ -222,7 +222,8 @@ TEST_F(RunsTest, ARunThatStoppedOnALimitHasAReport) {
 
 TEST_F(RunsTest, APausedRunSaysWhatItWaitsFor) {
   const auto run = start_run();
-  node.happen(run, {RunPaused{{PauseReason::operator_}, {1'764'000'600'000'000}, {}, "failed three times"}});
+  node.happen(run,
+              {RunPaused{{PauseReason::operator_}, {1'764'000'600'000'000}, {}, "failed three times", {}}});
   const auto reply = get("/v1/runs/" + to_string(run));
   EXPECT_EQ(reply.text("status"), "paused");
   EXPECT_EQ(reply.text("paused/reasons"), R"(["operator"])");

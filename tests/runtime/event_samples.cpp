@@ -63,6 +63,7 @@ RunStarted run_started() {
   started.interactive = true;
   started.replay_of = run(3);
   started.labels.text = R"({"ticket":"T-1"})";
+  started.token_expires_at = Timestamp{1'764'000'200'000'000};
   return started;
 }
 
@@ -111,17 +112,48 @@ std::vector<Payload> payloads() {
                     sha256("args"),
                     3,
                     SideEffects::external,
-                    {Decision::ask, true, "ok", "rule 2"},
+                    {Decision::ask, true, "ok", "rule 2", "rewritten by hook 1", "ok"},
                     1},
-      ToolPlanned{"call_2_1", sha256("args"), "run_x/2/call_2_1", 2, Execution::status_check, later, later},
+      ToolPlanned{"call_2_1",
+                  sha256("args"),
+                  "run_x/2/call_2_1",
+                  2,
+                  Execution::status_check,
+                  later,
+                  later,
+                  true,
+                  true},
       ToolResult{"call_2_1", ToolStatus::timeout, content(), 70'009, 9, 2'000, 2},
       BudgetWarning{BudgetKind::usd, 800'000'000, 1'000'000'000},
       CallUnknown{"call_2_1", "no answer in time"},
       CallResolved{"call_2_1", CallOutcome::did_not_happen, "bob", content()},
-      RunPaused{{PauseReason::unknown_outcome, PauseReason::operator_}, later, {"call_2_1"}, "it fails"},
+      RunPaused{{PauseReason::unknown_outcome, PauseReason::operator_},
+                later,
+                {"call_2_1"},
+                "it fails",
+                {ApprovalId{run(4).ulid}}},
       RunResumed{PauseReason::unknown_outcome, later},
       RunCancelRequested{"carol", "enough"},
       run_finished(),
+      ApprovalRequired{ApprovalId{run(4).ulid},
+                       "call_2_1",
+                       "send",
+                       Json{R"({"n":1})"},
+                       sha256(R"({"n":1})"),
+                       "rule 2",
+                       later,
+                       later},
+      ApprovalReminded{ApprovalId{run(4).ulid}, "call_2_1"},
+      ApprovalDecided{ApprovalId{run(4).ulid},
+                      "call_2_1",
+                      ApprovalDecision::approve,
+                      Json{R"({"n":2})"},
+                      sha256(R"({"n":2})"),
+                      {Decision::ask, true, "ok", "rule 2", "ok", "ok"},
+                      "dora",
+                      "fewer",
+                      DecidedBy::person},
+      UserTokenReceived{{"email:send"}, later, "ci"},
   };
 }
 

@@ -400,7 +400,8 @@ TEST(DriverLoad, RefusesAToolThatTheVersionLacks) {
   run.replies({call_of("publish")});
   run.commit();
   for (Event& event : run.records().back().events)
-    if (auto* requested = std::get_if<ToolRequested>(&event.payload)) requested->tool = "gone";
+    if (auto* completed = std::get_if<ModelCompleted>(&event.payload))
+      completed->content.back().tool = "gone";
   HeadCache heads;
   RunStory story;
   const auto loaded = RunDriver::load({heads, &unpacked}, story.book(), run.row(), run.records());

@@ -25,7 +25,9 @@ std::shared_ptr<const AgentVersion> make_agent(const Setting& setting) {
   AgentDefinition& definition = agent->definition;
   definition.agent_id = "worker";
   definition.system_prompt = "You work.";
-  definition.policy = {{"secret", Decision::deny}, {"*", Decision::allow}};
+  definition.policy = {{"secret", Decision::deny}, {"pay", Decision::ask}, {"*", Decision::allow}};
+  definition.hooks = setting.hooks;
+  definition.approval = {3'600, 600, {}};
   definition.interactive = setting.interactive;
   definition.digest = sha256("worker");
   agent->tools = {tool("read", SideEffects::none, Idempotency::none),
@@ -33,8 +35,11 @@ std::shared_ptr<const AgentVersion> make_agent(const Setting& setting) {
                   tool("send", SideEffects::external, Idempotency::key),
                   tool("transfer", SideEffects::internal, Idempotency::status_check),
                   tool("publish", SideEffects::external, Idempotency::none),
-                  tool("secret", SideEffects::none, Idempotency::none)};
+                  tool("secret", SideEffects::none, Idempotency::none),
+                  tool("pay", SideEffects::external, Idempotency::key),
+                  tool("mail", SideEffects::external, Idempotency::key)};
   agent->tools[1].repeatable = true;
+  agent->tools.back().auth = {true, {"mail"}, {}};
   for (const ToolManifest& builtin : builtin_manifests())
     agent->tools.push_back(builtin);
   std::sort(
@@ -90,6 +95,9 @@ RunStory::RunStory(Setting setting) : agent_(make_agent(setting)) {
   started.deadline_at = now_.plus_ms(setting.budgets.max_seconds * 1'000);
   started.result_cap_tokens = setting.result_cap_tokens;
   started.interactive = setting.interactive;
+  started.scopes = setting.scopes;
+  started.token_expires_at = setting.token_expires_at;
+  decision_point_ = setting.decision_point;
   Stamp stamp{now_, Entropy({7})};
   const RunId run = RunId::make(stamp);
   take(start_run(run, std::move(started), stamp));
@@ -107,7 +115,7 @@ Result<Decided> RunStory::decide_on(const Input& input) const {
   const Stamp stamp{
       now_,
       Entropy({static_cast<std::uint8_t>(drawn_ + 1), static_cast<std::uint8_t>((drawn_ + 1) >> 8), 1})};
-  return decide(Rules{*book_, lease_}, state_, *context_, input, stamp);
+  return decide(Rules{*book_, lease_, false, decision_point_}, state_, *context_, input, stamp);
 }
 
 std::string RunStory::give(const Input& input) {
@@ -196,6 +204,28 @@ std::string RunStory::gets_lost(const std::string& call_id) {
   const OpenCall* call = state_.find_call(call_id);
   return give(input::CallEnded{
       call_id, call ? call->attempt : 0, {CallEnd::Kind::unknown, ToolStatus::ok, "no answer in time", 5}});
+}
+
+input::Decide RunStory::decision_on(const std::string& call_id,
+                                    ApprovalDecision decision,
+                                    std::optional<std::string> edited) const {
+  input::Decide decide;
+  for (const Event& event : events_)
+    if (const auto* required = std::get_if<ApprovalRequired>(&event.payload);
+        required && required->call_id == call_id)
+      decide.approval_id = required->approval_id;
+  decide.decision = decision;
+  if (edited) decide.edited_args = Json{*edited};
+  decide.by = "dora";
+  return decide;
+}
+
+std::string RunStory::approves(const std::string& call_id, std::optional<std::string> edited) {
+  return give(decision_on(call_id, ApprovalDecision::approve, std::move(edited)));
+}
+
+std::string RunStory::rejects(const std::string& call_id) {
+  return give(decision_on(call_id, ApprovalDecision::reject));
 }
 
 std::string RunStory::did_not_happen(const std::string& call_id) {

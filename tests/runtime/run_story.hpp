@@ -15,8 +15,9 @@
 namespace ratchet::stories {
 
 /// What a story begins with. The tools are `read` (no effects), `poll` (the same, repeatable), `send` (takes
-/// a key), `transfer` (offers a status check), `publish` (neither), `secret` (denied by policy), and those
-/// that ratchet brings along.
+/// a key), `transfer` (offers a status check), `publish` (neither), `secret` (denied by policy), `pay` (takes
+/// a key; a person decides), `mail` (takes a key; acts as the user, needs the scope `mail`), and those that
+/// ratchet brings along.
 struct Setting {
   Budgets budgets;
   ModelConfig model = default_model();
@@ -24,6 +25,10 @@ struct Setting {
   std::uint32_t result_cap_tokens = 2'000;
   bool interactive = false;
   std::string input = "Do it.";
+  std::vector<std::string> scopes = {"mail"};
+  std::optional<Timestamp> token_expires_at;
+  std::vector<HookRule> hooks;
+  bool decision_point = false;
 
   static ModelConfig default_model();
 };
@@ -56,6 +61,22 @@ class RunStory {
   std::string has_stopped() { return give(input::Stopped{}); }
 
   std::string resolves(const std::string& call_id, CallOutcome outcome, std::string result = "it did");
+
+  std::string is_judged(const std::string& call_id, CallFacts facts = {}) {
+    return give(input::Judged{call_id, std::move(facts)});
+  }
+
+  /// On the approval of this call, which must be open. `edited`: canonical arguments.
+  std::string approves(const std::string& call_id, std::optional<std::string> edited = std::nullopt);
+  std::string rejects(const std::string& call_id);
+  input::Decide decision_on(const std::string& call_id,
+                            ApprovalDecision decision,
+                            std::optional<std::string> edited = std::nullopt) const;
+
+  std::string gets_token(std::vector<std::string> scopes,
+                         std::optional<Timestamp> expires_at = std::nullopt) {
+    return give(input::UserToken{"secret", std::move(scopes), expires_at, "ci"});
+  }
 
   std::string resumes() { return give(input::Resume{"operator"}); }
 
@@ -121,6 +142,7 @@ class RunStory {
   std::shared_ptr<const ToolBook> book_;
   RunState state_;
   std::unique_ptr<Context> context_;
+  bool decision_point_ = false;
   std::vector<Event> events_;
   std::vector<Record> records_;
   std::vector<Blob> blobs_;

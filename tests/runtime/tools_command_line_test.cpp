@@ -338,60 +338,60 @@ TEST(CommandLine, IsBounded) {
   }
 }
 
-Match match(std::string_view pattern, std::string_view line, bool by_name = false) {
+LineMatch match(std::string_view pattern, std::string_view line, bool by_name = false) {
   const auto parts = command_parts(line);
   EXPECT_EQ(parts.size(), 1u) << line;
   return CommandPattern::parse(pattern)->match(parts.at(0), by_name);
 }
 
 TEST(CommandPattern, MatchesWordByWord) {
-  const std::tuple<std::string_view, std::string_view, Match> cases[] = {
-      {"git status", "git status", Match::yes},
-      {"git status", "git status -s", Match::no},
-      {"git status", "git", Match::no},
-      {"git log *", "git log", Match::yes},
-      {"git log *", "git log a b", Match::yes},
-      {"git log *", "git logs", Match::no},
-      {"git log *", "gitx log", Match::no},
-      {"git * x", "git a x", Match::yes},
-      {"git * x", "git a b x", Match::no},
-      {"ls -*", "ls -la", Match::yes},
-      {"ls -*", "ls x", Match::no},
-      {"*", "anything at all", Match::yes},
-      {"*", "> x", Match::no},
-      {"*", "A=1", Match::no},
-      {"git log *", "git log $X", Match::yes},
-      {"git log", "git log $X", Match::maybe},
-      {"git log", "git log \"$X\"", Match::no},
-      {"git log *", "git $X", Match::maybe},
-      {"git log x", "git $X y", Match::maybe},
-      {"git log x", "git \"$X\" y", Match::no},
-      {"git * x", "git \"$X\" x", Match::yes},
-      {"cat -*", "cat \"-$X\"", Match::yes},
-      {"cat -n", "cat \"$X\"", Match::maybe},
-      {"cat -n", "cat \"x$X\"", Match::no},
-      {"cat -n", "cat x$X", Match::no},
-      {"git log", "xgit \"$X\"", Match::no},
-      {"> build/*", "> build/x", Match::yes},
-      {"> build/*", ">> build/x", Match::yes},
-      {"> build/*", "> x", Match::no},
-      {"> build/*", "> $X", Match::maybe},
-      {"< build/*", "> build/x", Match::no},
-      {"A=*", "A=1", Match::yes},
-      {"A=*", "A=$X", Match::yes},
-      {"A=*", "B=1", Match::no},
-      {"A=1", "A=$X", Match::maybe},
-      {"rm *", "$X", Match::maybe},
+  const std::tuple<std::string_view, std::string_view, LineMatch> cases[] = {
+      {"git status", "git status", LineMatch::yes},
+      {"git status", "git status -s", LineMatch::no},
+      {"git status", "git", LineMatch::no},
+      {"git log *", "git log", LineMatch::yes},
+      {"git log *", "git log a b", LineMatch::yes},
+      {"git log *", "git logs", LineMatch::no},
+      {"git log *", "gitx log", LineMatch::no},
+      {"git * x", "git a x", LineMatch::yes},
+      {"git * x", "git a b x", LineMatch::no},
+      {"ls -*", "ls -la", LineMatch::yes},
+      {"ls -*", "ls x", LineMatch::no},
+      {"*", "anything at all", LineMatch::yes},
+      {"*", "> x", LineMatch::no},
+      {"*", "A=1", LineMatch::no},
+      {"git log *", "git log $X", LineMatch::yes},
+      {"git log", "git log $X", LineMatch::maybe},
+      {"git log", "git log \"$X\"", LineMatch::no},
+      {"git log *", "git $X", LineMatch::maybe},
+      {"git log x", "git $X y", LineMatch::maybe},
+      {"git log x", "git \"$X\" y", LineMatch::no},
+      {"git * x", "git \"$X\" x", LineMatch::yes},
+      {"cat -*", "cat \"-$X\"", LineMatch::yes},
+      {"cat -n", "cat \"$X\"", LineMatch::maybe},
+      {"cat -n", "cat \"x$X\"", LineMatch::no},
+      {"cat -n", "cat x$X", LineMatch::no},
+      {"git log", "xgit \"$X\"", LineMatch::no},
+      {"> build/*", "> build/x", LineMatch::yes},
+      {"> build/*", ">> build/x", LineMatch::yes},
+      {"> build/*", "> x", LineMatch::no},
+      {"> build/*", "> $X", LineMatch::maybe},
+      {"< build/*", "> build/x", LineMatch::no},
+      {"A=*", "A=1", LineMatch::yes},
+      {"A=*", "A=$X", LineMatch::yes},
+      {"A=*", "B=1", LineMatch::no},
+      {"A=1", "A=$X", LineMatch::maybe},
+      {"rm *", "$X", LineMatch::maybe},
   };
   for (const auto& [pattern, line, expected] : cases)
     EXPECT_EQ(match(pattern, line), expected) << pattern << " against " << line;
 }
 
 TEST(CommandPattern, MeansAProgramByItsNameWhereItRestricts) {
-  EXPECT_EQ(match("rm *", "/bin/rm x", true), Match::yes);
-  EXPECT_EQ(match("rm *", "/bin/rm x", false), Match::no);
-  EXPECT_EQ(match("git status", "./git status", false), Match::no);
-  EXPECT_EQ(match("/bin/rm *", "rm x", true), Match::no);
+  EXPECT_EQ(match("rm *", "/bin/rm x", true), LineMatch::yes);
+  EXPECT_EQ(match("rm *", "/bin/rm x", false), LineMatch::no);
+  EXPECT_EQ(match("git status", "./git status", false), LineMatch::no);
+  EXPECT_EQ(match("/bin/rm *", "rm x", true), LineMatch::no);
 }
 
 TEST(CommandPattern, RefusesWhatNoPartCanBe) {

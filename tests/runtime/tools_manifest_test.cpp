@@ -98,8 +98,8 @@ TEST(Manifest, AStatusCheckAsksWithGet) {
 }
 
 TEST(Manifest, ReadsWhenAPersonDecides) {
-  EXPECT_EQ(parse_manifest(manifest())->approval.mode, Approval::never);
-  EXPECT_EQ(parse_manifest(manifest({{"approval", R"("always")"}}))->approval.mode, Approval::always);
+  EXPECT_EQ(parse_manifest(manifest())->approval.mode, ApprovalMode::never);
+  EXPECT_EQ(parse_manifest(manifest({{"approval", R"("always")"}}))->approval.mode, ApprovalMode::always);
   const auto tool = parse_manifest(
       manifest({{"approval", R"("required_above")"}, {"approval_threshold", R"({"id":1.5,"/note":-2})"}}));
   ASSERT_TRUE(tool) << tool.error().pointer << ": " << tool.error().text;
@@ -169,8 +169,8 @@ TEST(Manifest, RefusesWhatItDoesNotEnforce) {
       {"mcp", R"({"server":"mail","tool":"send"})", ErrorCode::not_supported, "/mcp"},
       {"filesystem", R"("workspace")", ErrorCode::not_supported, "/filesystem"},
       {"redact", R"(["/body"])", ErrorCode::not_supported, "/redact"},
-      {"auth", R"({"mode":"on_behalf_of_user"})", ErrorCode::not_supported, "/auth/mode"},
-      {"auth", R"({"mode":"none","scopes":["email:send"]})", ErrorCode::not_supported, "/auth/scopes"},
+      {"auth", R"({"mode":"none","scopes":["email:send"]})", ErrorCode::invalid_definition, "/auth/mode"},
+      {"auth", R"({"audience":"mail"})", ErrorCode::invalid_definition, "/auth/mode"},
       {"kind", R"("command")", ErrorCode::not_supported, "/kind"},
       {"kind", R"("code")", ErrorCode::not_supported, "/kind"},
       {"kind", R"("mcp")", ErrorCode::not_supported, "/kind"},

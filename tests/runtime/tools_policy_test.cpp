@@ -287,27 +287,27 @@ TEST(Policy, JudgesEveryLineOfAList) {
   EXPECT_EQ(judge(definition, bash, R"({"steps":[]})").decision, Decision::ask);
 }
 
-ToolManifest with_approval(Approval mode, SideEffects side_effects = SideEffects::external) {
+ToolManifest with_approval(ApprovalMode mode, SideEffects side_effects = SideEffects::external) {
   auto manifest = tool("send", side_effects);
   manifest.approval = {mode, {{"to", {"to"}, 1}, {"/sum/total", {"sum", "total"}, 9.5}}};
   return manifest;
 }
 
 TEST(Policy, AManifestOnlyMakesItStricter) {
-  const auto word = [](Decision rule, Approval mode) {
+  const auto word = [](Decision rule, ApprovalMode mode) {
     return judge(agent({{"send", rule}}), with_approval(mode), R"({"to":[1,2],"sum":{"total":1}})");
   };
-  EXPECT_EQ(word(Decision::allow, Approval::never), (PolicyVerdict{Decision::allow, "rule 1"}));
-  EXPECT_EQ(word(Decision::ask, Approval::never), (PolicyVerdict{Decision::ask, "rule 1"}));
-  EXPECT_EQ(word(Decision::allow, Approval::always),
+  EXPECT_EQ(word(Decision::allow, ApprovalMode::never), (PolicyVerdict{Decision::allow, "rule 1"}));
+  EXPECT_EQ(word(Decision::ask, ApprovalMode::never), (PolicyVerdict{Decision::ask, "rule 1"}));
+  EXPECT_EQ(word(Decision::allow, ApprovalMode::always),
             (PolicyVerdict{Decision::ask, "manifest: approval always"}));
-  EXPECT_EQ(word(Decision::allow, Approval::required_above),
+  EXPECT_EQ(word(Decision::allow, ApprovalMode::required_above),
             (PolicyVerdict{Decision::ask, "manifest: to above 1"}));
-  for (const Approval mode : {Approval::always, Approval::required_above}) {
+  for (const ApprovalMode mode : {ApprovalMode::always, ApprovalMode::required_above}) {
     EXPECT_EQ(word(Decision::ask, mode), (PolicyVerdict{Decision::ask, "rule 1"}));
     EXPECT_EQ(word(Decision::deny, mode), (PolicyVerdict{Decision::deny, "rule 1"}));
   }
-  EXPECT_EQ(judge(agent({}), with_approval(Approval::never), "{}").decision, Decision::ask)
+  EXPECT_EQ(judge(agent({}), with_approval(ApprovalMode::never), "{}").decision, Decision::ask)
       << "never does not weaken the default";
 }
 
@@ -322,7 +322,7 @@ TEST(Policy, AsksAboveTheThresholdAndWhereThereIsNone) {
       {R"({"to":"a","sum":{"total":1}})", "manifest: to is no number and no array"},
       {R"({"to":null,"sum":{"total":1}})", "manifest: to is no number and no array"},
   };
-  const auto send = with_approval(Approval::required_above);
+  const auto send = with_approval(ApprovalMode::required_above);
   for (const auto& [args, rule] : cases)
     EXPECT_EQ(judge(agent({{"send", Decision::allow}}), send, args).rule, rule) << args;
 }
@@ -335,43 +335,9 @@ TEST(Policy, KnowsWhereArgumentsMakeNoDifference) {
       agent({{"send", Decision::allow}, {"send", Decision::deny, conditions}}), send));
   EXPECT_TRUE(verdict_without_arguments(agent({{"other", Decision::deny, conditions}}), send));
   EXPECT_FALSE(verdict_without_arguments(agent({{"send", Decision::deny, conditions}}), send));
-  EXPECT_TRUE(verdict_without_arguments(agent({}), with_approval(Approval::required_above)));
-  EXPECT_FALSE(
-      verdict_without_arguments(agent({{"send", Decision::allow}}), with_approval(Approval::required_above)));
-}
-
-TEST(Policy, TellsWhetherACallCouldAsk) {
-  const auto conditions = when(R"({"/a":{"equals":1}})"), line = when(R"({"/a":{"command":["ls"]}})");
-  const auto read = tool("t", SideEffects::none), send = tool("t", SideEffects::external);
-  const auto always = with_approval(Approval::always, SideEffects::none);
-  EXPECT_FALSE(may_ask(agent({}), read));
-  EXPECT_TRUE(may_ask(agent({}), send));
-  EXPECT_FALSE(may_ask(agent({{"t", Decision::allow}, {"t", Decision::ask}}), send));
-  EXPECT_TRUE(may_ask(agent({{"t", Decision::allow, conditions}}), send)) << "by default";
-  EXPECT_FALSE(may_ask(agent({{"t", Decision::allow, conditions}, {"*", Decision::deny}}), send));
-  EXPECT_TRUE(may_ask(agent({{"t", Decision::ask, conditions}, {"*", Decision::deny}}), read));
-  EXPECT_TRUE(may_ask(agent({{"t", Decision::deny, line}, {"*", Decision::deny}}), read))
-      << "what cannot be read";
-  EXPECT_TRUE(may_ask(agent({}), always));
-  EXPECT_FALSE(may_ask(agent({{"*", Decision::deny}}), always));
-}
-
-TEST(Policy, RefusesAnAgentWhoseCallsWouldAsk) {
-  const ToolManifest tools[] = {tool("read", SideEffects::none), tool("send", SideEffects::external)};
-  auto definition = agent({});
-  definition.tools = {"read", "send"};
-  const auto refused = check_agent(definition, tools);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, ErrorCode::not_supported);
-  EXPECT_EQ(refused.error().pointer, "/tools/1");
-  EXPECT_EQ(
-      refused.error().text,
-      "calls of 'send' would need an approval (external side effects), which this version does not have: add "
-      "a policy rule that allows or denies it");
-  for (const Decision decision : {Decision::allow, Decision::deny}) {
-    definition.policy = {{"send", decision}};
-    EXPECT_TRUE(check_agent(definition, tools));
-  }
+  EXPECT_TRUE(verdict_without_arguments(agent({}), with_approval(ApprovalMode::required_above)));
+  EXPECT_FALSE(verdict_without_arguments(agent({{"send", Decision::allow}}),
+                                         with_approval(ApprovalMode::required_above)));
 }
 
 TEST(Policy, RefusesAnAgentWithAToolThatDoesNotExist) {

@@ -39,8 +39,11 @@ std::vector<ToolManifest> all_tools() {
       tool("transfer", SideEffects::external, Idempotency::status_check),
       tool("publish", SideEffects::external, Idempotency::none),
       tool("forbidden", SideEffects::external, Idempotency::none),
+      tool("pay", SideEffects::external, Idempotency::key),
+      tool("mail", SideEffects::external, Idempotency::key),
   };
   tools[1].repeatable = true;
+  tools.back().auth = {true, {"mail"}, {}};
   for (const char* name :
        {"artifact_read", "artifact_search", "notes_write", "notes_read", "todo_write", "wait"}) {
     const ToolManifest* builtin = find_builtin(name);
@@ -80,7 +83,12 @@ Agent draw_agent(Random& random) {
   definition.agent_id = "worker";
   definition.model = "sim";
   definition.system_prompt = "You work.";
-  definition.policy = {{"forbidden", Decision::deny}, {"*", Decision::allow}};
+  definition.policy = {{"forbidden", Decision::deny}, {"pay", Decision::ask}, {"*", Decision::allow}};
+  if (random.chance(100)) definition.policy.insert(definition.policy.begin(), {"look_up", Decision::ask});
+  if (random.chance(300))
+    definition.hooks = {{HookPoint::pre_tool, "http://hook.example", HookKind::security}};
+  definition.approval.expires_seconds = random.between(5, 200);
+  if (random.chance(500)) definition.approval.remind_seconds = definition.approval.expires_seconds / 3;
   definition.result_cap_tokens = random.chance(300) ? 50 : 2'000;
   definition.interactive = random.chance(200);
   definition.digest = sha256("worker");
@@ -88,6 +96,7 @@ Agent draw_agent(Random& random) {
     definition.tools.push_back(each.name);
 
   Agent agent;
+  agent.decision_point = random.chance(200);
   agent.model.name = "sim";
   agent.model.context_window_tokens = random.chance(100) ? 4'000 : 200'000;
   agent.model.max_output_tokens = random.chance(300) ? 100 : 1'000;
@@ -112,6 +121,8 @@ RunStarted draw_run(Random& random, const Agent& agent, Timestamp now) {
   started.model = agent.model;
   started.input = text_content(draw_text(random, "the task"));
   started.user_id = "user";
+  if (!random.chance(100)) started.scopes = {"mail"};
+  if (random.chance(300)) started.token_expires_at = now.plus_ms(random.between(0, 40'000));
   started.team = "team";
   started.budgets = draw_budgets(random);
   started.deadline_at = now.plus_ms(started.budgets.max_seconds * 1'000);

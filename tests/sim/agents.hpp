@@ -13,6 +13,7 @@
 namespace ratchet::sim {
 
 struct Agent {
+  bool decision_point = false;
   std::shared_ptr<const AgentVersion> version;
   std::shared_ptr<const ToolBook> book;
   ModelConfig model;

@@ -127,10 +127,36 @@ void check_artifacts(Simulation& sim) {
   }
 }
 
+/// A token is sealed beside the journal while its run lives, and nowhere else.
+void check_tokens(Simulation& sim) {
+  for (const auto& [run, told] : sim.witness.runs()) {
+    if (sim.journal.user_token(run)) sim.witness.complain(to_string(run) + " is over and its token is kept");
+    for (const Record& record : told.records)
+      if (encode(record).find("token-") != std::string::npos)
+        sim.witness.complain(to_string(run) + ": a token stands in the journal");
+  }
+}
+
+/// Rows of approvals say what the events say.
+void check_approvals(Simulation& sim) {
+  for (const auto& [run, told] : sim.witness.runs()) {
+    for (const Event& event : told.events) {
+      const auto* required = std::get_if<ApprovalRequired>(&event.payload);
+      if (!required) continue;
+      const auto row = sim.journal.approval(run, required->approval_id);
+      const bool sound = row && row->required_seq == event.seq && row->args_hash == required->args_hash &&
+                         row->status != ApprovalStatus::pending;
+      if (!sound) sim.witness.complain(to_string(required->approval_id) + " has another row, or none");
+    }
+  }
+}
+
 }  // namespace
 
 void check_everything(Simulation& sim) {
   audit(sim);
+  check_tokens(sim);
+  check_approvals(sim);
   check_effects(sim);
   check_promises(sim);
   check_artifacts(sim);

@@ -83,12 +83,47 @@ void Clients::round() {
   const auto rows = sim_.journal.list(query);
   for (const RunRow& row : *rows)
     look_at(row);
+  ApprovalQuery open;
+  open.team = "team";
+  open.status = ApprovalStatus::pending;
+  const auto approvals = sim_.journal.approvals(open);
+  for (const ApprovalRow& row : *approvals)
+    look_at(row);
+}
+
+/// Somebody looks at an approval: approves, edits, rejects, says it twice, or overlooks it.
+void Clients::look_at(const ApprovalRow& row) {
+  if (sim_.random.chance(200)) return;
+  input::Decide decide;
+  decide.approval_id = row.approval_id;
+  decide.by = "approver";
+  if (sim_.random.chance(700)) decide.decision = ApprovalDecision::approve;
+  if (sim_.random.chance(100)) decide.args_hash = sim_.random.chance(500) ? row.args_hash : sha256("other");
+  if (decide.decision == ApprovalDecision::approve && sim_.random.chance(300))
+    decide.edited_args =
+        Json{sim_.random.chance(100) ? R"({"surprise":1})"
+                                     : fmt::format(R"({{"n":{},"to":"edited"}})", sim_.random.below(1'000))};
+  JudgeQuestion question;
+  question.tool =
+      std::shared_ptr<const ToolManifest>(sim_.agent.version, sim_.agent.version->find_tool(row.tool));
+  question.hooks = decide.edited_args && sim_.agent.book->has_pre_tool_hooks();
+  question.decision_point = sim_.agent.decision_point;
+  decide.facts = draw_facts(sim_, question);
+  const int times = sim_.random.chance(200) ? 2 : 1;
+  for (int i = 0; i < times; ++i)
+    node_.command(row.run_id, decide, nobody_waits);
 }
 
 void Clients::look_at(const RunRow& row) {
   if (sim_.random.chance(200)) return;  // overlooked: some pauses expire
   for (const PauseReason reason : row.pause_reasons) {
     if (reason == PauseReason::operator_) node_.command(row.run_id, input::Resume{"operator"}, nobody_waits);
+    if (reason == PauseReason::reauth) {
+      input::UserToken token{"token-1", {"mail"}, std::nullopt, "client"};
+      if (sim_.random.chance(100)) token.scopes = {};
+      if (sim_.random.chance(300)) token.expires_at = sim_.now().plus_ms(sim_.random.between(0, 30'000));
+      node_.command(row.run_id, token, nobody_waits);
+    }
     if (reason != PauseReason::unknown_outcome) continue;
     // A request that has left arrives within its timeout or never, so the truth is known by then.
     if (ms_between(row.paused_since, sim_.now()) < 2'000) continue;

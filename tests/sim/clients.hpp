@@ -29,6 +29,7 @@ class Clients {
   void send(const RunId& run, const input::Message& message, int patience);
   void round();
   void look_at(const RunRow& row);
+  void look_at(const ApprovalRow& row);
 
   Simulation& sim_;
   Node& node_;

@@ -20,6 +20,9 @@ struct Faults {
   std::uint64_t takeover = 0;       ///< a run is activated a second time while its actor lives
   std::uint64_t load_fails = 0;     ///< an actor fails while it takes its run up
   std::uint64_t slow = 0;           ///< something takes very long
+  std::uint64_t denies = 0;         ///< a hook or the decision point denies, or cannot be asked
+  std::uint64_t rewrites = 0;       ///< a hook rewrites arguments
+  std::uint64_t token_late = 0;     ///< the user's token expires on the way to a tool
   int crashes_max = 0;
 
   static Faults draw(Random& random) {
@@ -37,6 +40,9 @@ struct Faults {
     faults.takeover = maybe(20);
     faults.load_fails = random.chance(100) ? 700 : maybe(150);
     faults.slow = maybe(60);
+    faults.denies = maybe(300);
+    faults.rewrites = maybe(300);
+    faults.token_late = maybe(100);
     faults.crashes_max = static_cast<int>(random.below(7));
     return faults;
   }

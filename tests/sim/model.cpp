@@ -6,11 +6,30 @@ namespace ratchet::sim {
 
 namespace {
 
-constexpr const char* tool_names[] = {
-    "look_up",         "look_up",       "poll",        "send",       "send",       "send_soon",
-    "send_soon",       "update",        "transfer",    "transfer",   "publish",    "publish",
-    "forbidden",       "artifact_read", "notes_write", "notes_read", "todo_write", "wait",
-    "artifact_search", "no_such_tool"};
+constexpr const char* tool_names[] = {"look_up",
+                                      "look_up",
+                                      "poll",
+                                      "send",
+                                      "send",
+                                      "send_soon",
+                                      "send_soon",
+                                      "update",
+                                      "transfer",
+                                      "transfer",
+                                      "publish",
+                                      "publish",
+                                      "forbidden",
+                                      "pay",
+                                      "pay",
+                                      "mail",
+                                      "mail",
+                                      "artifact_read",
+                                      "notes_write",
+                                      "notes_read",
+                                      "todo_write",
+                                      "wait",
+                                      "artifact_search",
+                                      "no_such_tool"};
 
 }  // namespace
 

@@ -95,6 +95,12 @@ void Node::act(const ActorPtr& actor, action::StartCall& start) {
     return sim_.schedule.after_us(sim_.random.between(100, 5'000),
                                   [done, end = run_builtin(actor, start)] { done(end); });
   }
+  if (start.tool->auth.as_user && sim_.fault(sim_.faults.token_late)) {
+    CallEnd end;
+    end.kind = CallEnd::Kind::needs_user;
+    ++sim_.seen["token too late"];
+    return sim_.schedule.after_us(500, [done, end] { done(end); });
+  }
   // The manifest belongs to the agent, which lives as long as the simulation.
   const ToolManifest& tool = *start.tool;
   const Execution execution = start.execution;
@@ -103,6 +109,15 @@ void Node::act(const ActorPtr& actor, action::StartCall& start) {
   };
   if (execution == Execution::status_check) return sim_.world.check(tool, start.idempotency_key, answered);
   sim_.world.call(tool, start.idempotency_key, answered);
+}
+
+void Node::act(const ActorPtr& actor, action::StartJudging& start) {
+  const JudgeEffect effect = start.effect;
+  const std::uint64_t ticket = ++made_;
+  actor->under_way[effect] = {ticket};
+  const Input input = input::Judged{effect.call_id, draw_facts(sim_, start.question)};
+  sim_.schedule.after_us(sim_.random.between(0, sim_.fault(sim_.faults.slow) ? 20'000'000 : 400'000),
+                         [this, actor, effect, ticket, input] { complete(actor, effect, ticket, input); });
 }
 
 CallEnd Node::run_builtin(const ActorPtr& actor, const action::StartCall& start) {
@@ -204,7 +219,7 @@ void Node::act(const ActorPtr& actor, action::Passivate&) {
   if (actor->row.resumes > 0 && actor->row.status != RunStatus::finished) {
     actor->row.resumes = 0;
     Commit reset;
-    reset.runs.push_back({actor->row.last_seq + 1, 0, {}, actor->row, {}});
+    reset.runs.push_back({actor->row.last_seq + 1, 0, {}, actor->row, {}, {}, {}});
     write(std::move(reset), [](const Result<Committed>&) {});
   }
   end(actor);

@@ -46,6 +46,17 @@ void count(const Event& event, std::map<std::string, int>& seen) {
     if (planned->execution == Execution::status_check) ++seen["status check"];
     if (planned->execution == Execution::call && planned->attempt > 1) ++seen["call again"];
   }
+  if (const auto* requested = std::get_if<ToolRequested>(&event.payload)) {
+    if (requested->verdict.hooks.starts_with("rewritten")) ++seen["rewritten"];
+    if (requested->verdict.hooks == "no") ++seen["denied by a hook"];
+    if (requested->verdict.authz == "no") ++seen["denied by the decision point"];
+    if (requested->verdict.authz.ends_with("scope mail")) ++seen["denied for want of a scope"];
+  }
+  if (const auto* decided = std::get_if<ApprovalDecided>(&event.payload)) {
+    const bool person = decided->reason == DecidedBy::person;
+    ++seen["approval: " + std::string(person ? name(decided->decision) : name(decided->reason))];
+    if (decided->edited_args) ++seen["approval: edited"];
+  }
   if (const auto* resolved = std::get_if<CallResolved>(&event.payload))
     ++seen["resolved: " + std::string(name(resolved->outcome))];
 }
@@ -61,6 +72,27 @@ Hash digest(Simulation& sim) {
 }
 
 }  // namespace
+
+CallFacts draw_facts(Simulation& sim, const JudgeQuestion& question) {
+  CallFacts facts;
+  if (question.hooks) {
+    facts.hooks = HookFacts{};
+    if (sim.fault(sim.faults.denies)) {
+      facts.hooks = HookFacts{true, "no", std::nullopt};
+    } else if (question.tool->kind == ToolKind::http && sim.fault(sim.faults.rewrites)) {
+      const bool fits = !sim.random.chance(100);
+      facts.hooks = HookFacts{
+          false,
+          "rewritten by hook 1",
+          fits ? fmt::format(R"({{"n":{},"to":"a hook"}})", sim.random.below(1'000)) : R"({"surprise":1})"};
+    }
+  }
+  if (question.decision_point) {
+    const bool denies = sim.fault(sim.faults.denies);
+    facts.authorizer = AuthorizerFacts{!denies, denies ? "no" : "ok"};
+  }
+  return facts;
+}
 
 Outcome simulate(std::uint64_t seed, bool tracing) {
   Simulation sim(seed);

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/tools/facts.hpp"
 #include "store/memory_journal.hpp"
 #include "tests/sim/agents.hpp"
 #include "tests/sim/faults.hpp"
@@ -68,5 +69,8 @@ struct Outcome {
 
 /// Runs the seed to its end and checks everything. `tracing` prints what happens.
 Outcome simulate(std::uint64_t seed, bool tracing);
+
+/// What the hooks and the decision point say about a call, by the seed's mix of faults.
+CallFacts draw_facts(Simulation& sim, const JudgeQuestion& question);
 
 }  // namespace ratchet::sim

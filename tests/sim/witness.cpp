@@ -29,6 +29,13 @@ bool keeps(const Event& event, const Input& input) {
     const auto* resolved = std::get_if<CallResolved>(&event.payload);
     return resolved && resolved->call_id == resolve->call_id && resolved->outcome == resolve->outcome;
   }
+  if (const auto* decide = std::get_if<input::Decide>(&input)) {
+    const auto* decided = std::get_if<ApprovalDecided>(&event.payload);
+    return decided && decided->approval_id == decide->approval_id && decided->decision == decide->decision &&
+           (!decide->edited_args || sha256(decide->edited_args->text) == decided->effective_args_hash);
+  }
+  if (std::holds_alternative<input::UserToken>(input))
+    return std::holds_alternative<UserTokenReceived>(event.payload);
   if (std::holds_alternative<input::Cancel>(input))
     return std::holds_alternative<RunCancelRequested>(event.payload);
   if (std::holds_alternative<input::Resume>(input)) return std::holds_alternative<RunResumed>(event.payload);
@@ -114,6 +121,7 @@ void Witness::started(const RunId& run, const action::StartCall& start) {
   if (planned->idempotency_key != start.idempotency_key)
     complain(what + " runs under another key than planned");
   if (planned->execution != start.execution) complain(what + " does something else than planned");
+  if (!(planned->args_hash == sha256(start.args))) complain(what + " runs other arguments than planned");
   const ToolManifest& tool = *start.tool;
   if (tool.side_effects == SideEffects::none || tool.idempotency != Idempotency::none) return;
   // Without idempotency only a person's word allows another execution.

@@ -1,13 +1,10 @@
 // What every journal promises, asked of both: the one on disk and the one in memory.
 
-#include <functional>
+#include "tests/store/contract.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "store/memory_journal.hpp"
-#include "store/store.hpp"
-#include "tests/store/directory.hpp"
 #include "tests/store/story.hpp"
 
 namespace ratchet {
@@ -26,56 +23,6 @@ RunQuery runs_of(std::string team) {
   query.team = std::move(team);
   return query;
 }
-
-struct Kind {
-  const char* name;
-  std::function<std::unique_ptr<Journal>(const std::string& data_dir)> open;
-};
-
-class JournalContract : public testing::TestWithParam<Kind> {
- protected:
-  JournalContract() : journal_(GetParam().open(directory_.path())) {}
-
-  Journal& journal() { return *journal_; }
-
-  Result<Committed> commit(const Commit& commit) {
-    auto outcomes = journal_->commit({&commit, 1});
-    if (!outcomes) return tl::unexpected(outcomes.error());
-    EXPECT_EQ(outcomes->size(), 1u);
-    return outcomes->at(0);
-  }
-
-  void must(const Commit& given) {
-    const auto outcome = commit(given);
-    ASSERT_TRUE(outcome) << outcome.error().text;
-    ASSERT_FALSE(outcome->existing);
-  }
-
-  ErrorCode refusal(const Commit& given) {
-    const auto outcome = commit(given);
-    if (outcome) {
-      ADD_FAILURE() << "was not refused";
-      return ErrorCode::internal_error;
-    }
-    return outcome.error().code;
-  }
-
-  std::vector<RunId> listed(const RunQuery& query) {
-    const auto rows = journal_->list(query);
-    if (!rows) {
-      ADD_FAILURE() << rows.error().text;
-      return {};
-    }
-    std::vector<RunId> ids;
-    for (const RunRow& row : *rows)
-      ids.push_back(row.run_id);
-    return ids;
-  }
-
- private:
-  TemporaryDirectory directory_;
-  std::unique_ptr<Journal> journal_;
-};
 
 // --- appends
 // --------------------------------------------------------------------------------------------------
@@ -533,19 +480,7 @@ TEST_P(JournalContract, IsHealthyWhenItIs) {
   EXPECT_FALSE(journal().health().durability.empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Both,
-    JournalContract,
-    testing::Values(Kind{"Memory", [](const std::string&) { return std::make_unique<MemoryJournal>(); }},
-                    Kind{"Lmdb",
-                         [](const std::string& data_dir) -> std::unique_ptr<Journal> {
-                           StoreOptions options;
-                           options.data_dir = data_dir;
-                           auto journal = open_store(options);
-                           RATCHET_ENSURE(journal.has_value(), journal.error().text);
-                           return std::move(*journal);
-                         }}),
-    [](const auto& kind) { return kind.param.name; });
+INSTANTIATE_TEST_SUITE_P(Both, JournalContract, both_journals(), journal_name);
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <lmdb.h>
 
 #include "store/lmdb_journal.hpp"
 #include "store/tools.hpp"
@@ -16,9 +17,11 @@ namespace ratchet {
 
 namespace {
 
+using stories::approvals_of;
 using stories::artifact_id;
 using stories::run_id;
 using stories::Story;
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 StoreOptions options_for(const TemporaryDirectory& directory, Durability durability = Durability::fsync) {
@@ -41,8 +44,13 @@ void must_commit(Journal& journal, std::span<const Commit> batch) {
     RATCHET_ENSURE(outcome.has_value(), outcome.error().text);
 }
 
-/// Round `n` appends to three runs in one commit, and every fifth time keeps a blob in a file.
+/// Round `n` appends to three runs in one commit: it asks for an approval and decides the one before, brings
+/// a token, and every fifth time keeps a blob in a file.
 constexpr int runs_in_a_commit = 3;
+
+std::string token_of(std::uint64_t round) {
+  return "token-of-round-" + std::to_string(round);
+}
 
 void write_rounds(Journal& journal,
                   std::vector<Story>& stories,
@@ -52,6 +60,10 @@ void write_rounds(Journal& journal,
     Commit commit;
     for (Story& story : stories)
       commit.runs.push_back(story.next(1 + round % 2, 700));
+    commit.runs[1].approvals = {stories[1].approval_row(round)};
+    if (round > 1)
+      commit.runs[1].approvals.push_back(stories[1].approval_row(round - 1, ApprovalStatus::decided));
+    commit.runs[2].user_token = token_of(round);
     if (round % 5 == 0) {
       std::string bytes = stories::text(round, limits::blob_file_bytes_min + 1000);
       RunRow& row = stories[0].row();
@@ -89,6 +101,9 @@ TEST(Crash, LosesNothingAcknowledgedAndShowsNothingHalfWrittenAfterSigkill) {
           ASSERT_EQ(*journal->records(story.id(), 1, SIZE_MAX), story.records());
           ASSERT_EQ(journal->row(story.id())->last_seq, story.records().back().events.back().seq);
         }
+        ASSERT_EQ(*journal->user_token(run_id(2)), token_of(acknowledged));
+        ASSERT_THAT(*journal->approvals(approvals_of("payments", ApprovalStatus::pending)),
+                    ElementsAre(stories[1].approval_row(acknowledged)));
         for (std::uint64_t blob = 5; blob <= acknowledged; blob += 5)
           ASSERT_EQ(*journal->blob(artifact_id(blob), 0, UINT64_MAX),
                     stories::text(blob, limits::blob_file_bytes_min + 1000));
@@ -251,6 +266,40 @@ TEST(Crash, StartsAfterAProcessThatDiedBeforeItsFirstCommit) {
   }
   const auto journal = open(options_for(directory));
   EXPECT_TRUE(journal->active()->empty());
+}
+
+TEST(Crash, OpensAStoreOfTheFirstBuildsWhichHasFewerTables) {
+  TemporaryDirectory directory;
+  Story story(1);
+  {
+    const auto journal = open(options_for(directory));
+    const Commit commit = story.commit();
+    must_commit(*journal, {&commit, 1});
+  }
+  {
+    const auto environment =
+        Environment::open(directory.path() + "/journal.mdb", Environment::Access::write, true, 0);
+    MDB_txn* txn = nullptr;
+    ASSERT_EQ(mdb_txn_begin((*environment)->get(), nullptr, 0, &txn), 0);
+    for (const Table table : {Table::approvals, Table::approvals_by_status, Table::secrets})
+      ASSERT_EQ(mdb_drop(txn, (*environment)->handle(table), 1), 0);
+    ASSERT_EQ(mdb_txn_commit(txn), 0);
+  }
+  const auto report = verify_store(directory.path());
+  ASSERT_TRUE(report) << report.error().text;
+  EXPECT_TRUE(report->whole()) << report->problems.front();
+  {
+    const auto reader = open_store_for_reading(directory.path());
+    ASSERT_TRUE(reader) << reader.error().text;
+    EXPECT_TRUE((*reader)->row(run_id(1)));
+    EXPECT_TRUE((*reader)->approvals(approvals_of("payments"))->empty());
+    EXPECT_EQ((*reader)->user_token(run_id(1)).error().code, ErrorCode::not_found);
+  }
+  const auto journal = open(options_for(directory));
+  const std::vector<Commit> batch{story.commit_with_approval(1), story.commit_with_token("token")};
+  must_commit(*journal, batch);
+  EXPECT_EQ(journal->approvals(approvals_of("payments"))->size(), 1u);
+  EXPECT_EQ(*journal->user_token(run_id(1)), "token");
 }
 
 TEST(Crash, MakesTheDataDirectoryForItsOwnerOnly) {

@@ -18,6 +18,7 @@ namespace ratchet {
 
 namespace {
 
+using stories::approvals_of;
 using stories::artifact_id;
 using stories::run_id;
 using stories::Story;
@@ -118,6 +119,29 @@ TEST_F(Damage, OfARowRefusesCommitsToItsRunAndNoOther) {
   ASSERT_TRUE(listed) << listed.error().text;
   EXPECT_EQ(listed->size(), 2u) << "others are listed";
   EXPECT_THAT(told_, ElementsAre(HasSubstr(to_string(run_id(2))))) << "and it is said that one is not";
+}
+
+TEST_F(Damage, OfAnApprovalHidesNoOtherAndEndsWithTheNextWordOnIt) {
+  write_runs(2, 1);
+  {
+    const auto journal = open();
+    ASSERT_TRUE(journal) << journal.error().text;
+    const std::vector<Commit> batch{stories_[0].commit_with_approval(1), stories_[1].commit_with_approval(2)};
+    ASSERT_TRUE((*journal)->commit(batch));
+  }
+  damage(encode_approval(stories_[0].approval_row(1)));
+  const auto journal = open();
+  ASSERT_TRUE(journal) << journal.error().text;
+  EXPECT_THAT(told_, ElementsAre(HasSubstr("an approval of " + to_string(run_id(1)))));
+  told_.clear();
+  EXPECT_EQ((*journal)->approval(run_id(1), stories::approval_id(1)).error().code, ErrorCode::corrupt);
+  EXPECT_THAT(*(*journal)->approvals(approvals_of("payments")), ElementsAre(stories_[1].approval_row(2)));
+  EXPECT_THAT(told_, ElementsAre(HasSubstr(to_string(run_id(1)))));
+
+  const Commit decided = stories_[0].commit_with_approval(1, ApprovalStatus::decided);
+  ASSERT_TRUE((*journal)->commit({&decided, 1})->at(0));
+  EXPECT_EQ((*journal)->approvals(approvals_of("payments"))->size(), 2u);
+  EXPECT_EQ((*journal)->approvals(approvals_of("payments", ApprovalStatus::pending))->size(), 1u);
 }
 
 TEST_F(Damage, OfABlobIsFoundInsideTheDatabaseAndInAFile) {
@@ -236,7 +260,10 @@ TEST_F(Damage, LeavesWhatIsWholeToSalvage) {
     batch[1].definitions.push_back({"agent", "support/1", "{}", true});
     stories_[3].row().active = false;
     stories_[3].row().due_at = stories::first_day;
-    batch.push_back(stories_[3].commit());
+    batch.push_back(stories_[3].commit_with_approval(1));
+    batch.back().runs[0].user_token = "a token";
+    batch.push_back(stories_[4].commit_with_approval(2, ApprovalStatus::decided));
+    batch.push_back(stories_[1].commit_with_approval(3));
     ASSERT_TRUE((*journal)->commit(batch));
   }
   damage(pack_record(encode(stories_[1].records()[10])).substr(20));
@@ -262,6 +289,9 @@ TEST_F(Damage, LeavesWhatIsWholeToSalvage) {
   EXPECT_EQ((*journal)->definitions("agent", "")->size(), 1u);
   EXPECT_THAT(*(*journal)->due(stories::first_day, 10), ElementsAre(run_id(4)));
   EXPECT_EQ((*journal)->active()->size(), 4u);
+  EXPECT_EQ((*journal)->approvals(approvals_of("payments"))->size(), 2u) << "not that of the lost run";
+  EXPECT_EQ((*journal)->approvals(approvals_of("payments", ApprovalStatus::pending))->size(), 1u);
+  EXPECT_EQ(*(*journal)->user_token(run_id(4)), "a token");
   const Commit next = stories_[0].commit();
   EXPECT_TRUE((*journal)->commit({&next, 1})->at(0)) << "it can be written";
 }

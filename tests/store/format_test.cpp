@@ -128,6 +128,14 @@ TEST(Layout, IsPinned) {
   EXPECT_EQ(hex(layout::claim_key("ab", "k")), "6162006b");
   EXPECT_EQ(hex(layout::blob_key(run_id(7), 3)), run7 + "00000003");
   EXPECT_EQ(hex(layout::definition_key("tool", "x")), "746f6f6c0078");
+  EXPECT_EQ(hex(layout::approval_key(run_id(7), stories::approval_id(9))),
+            run7 + "01000000000000000000000000000009");
+  ApprovalRow approval = stories::Story(7, "ab").approval_row(9, ApprovalStatus::expired);
+  EXPECT_EQ(hex(layout::listed_approval_key(approval)),
+            "616200"
+            "02"
+            "01000000000000000000000000000009" +
+                run7);
   EXPECT_EQ(hex(layout::events_head(run_id(7), 300, 2)), run7 + "ac0202");
   layout::StoredRun run{
       .lease = 2, .last_seq = 5, .active = true, .due_at = Timestamp{1}, .latest = {}, .row = {}};

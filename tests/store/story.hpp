@@ -22,6 +22,17 @@ inline ArtifactId artifact_id(std::uint64_t number) {
   return {run_id(number).ulid};
 }
 
+inline ApprovalId approval_id(std::uint64_t number) {
+  return {run_id(number).ulid};
+}
+
+inline ApprovalQuery approvals_of(std::string team, std::optional<ApprovalStatus> status = std::nullopt) {
+  ApprovalQuery query;
+  query.team = std::move(team);
+  query.status = status;
+  return query;
+}
+
 inline constexpr Timestamp first_day{1'700'000'000'000'000};
 
 /// Text that does not compress to nothing, other for each seed.
@@ -87,11 +98,10 @@ class Story {
       record.events.push_back(
           {seq, row_.created_at.plus_ms(static_cast<std::int64_t>(seq)), 0, row_.lease, std::move(message)});
     }
-    RunAppend append{.first_seq = row_.last_seq + 1,
-                     .events = events,
-                     .record = pack_record(encode(record)),
-                     .row = {},
-                     .blobs = {}};
+    RunAppend append;
+    append.first_seq = row_.last_seq + 1;
+    append.events = events;
+    append.record = pack_record(encode(record));
     row_.last_seq += events;
     row_.head = chain_head(record);
     append.row = row_;
@@ -109,8 +119,9 @@ class Story {
   Commit activate() {
     ++row_.lease;
     Commit commit;
-    commit.runs.push_back(
-        {.first_seq = row_.last_seq + 1, .events = 0, .record = {}, .row = row_, .blobs = {}});
+    RunAppend& append = commit.runs.emplace_back();
+    append.first_seq = row_.last_seq + 1;
+    append.row = row_;
     return commit;
   }
 
@@ -121,6 +132,40 @@ class Story {
     Commit made = commit();
     made.runs[0].blobs.push_back({std::move(ref), std::move(bytes)});
     before_ = before;
+    return made;
+  }
+
+  /// The next append, which asks for this approval, or decides it.
+  Commit commit_with_approval(std::uint64_t approval, ApprovalStatus status = ApprovalStatus::pending) {
+    Commit made = commit();
+    made.runs[0].approvals.push_back(approval_row(approval, status));
+    return made;
+  }
+
+  ApprovalRow approval_row(std::uint64_t approval, ApprovalStatus status = ApprovalStatus::pending) const {
+    ApprovalRow asked;
+    asked.approval_id = approval_id(approval);
+    asked.run_id = row_.run_id;
+    asked.root_run_id = row_.root_run_id;
+    asked.team = row_.team;
+    asked.agent_id = row_.agent_id;
+    asked.user_id = row_.user_id;
+    asked.call_id = "call_" + std::to_string(approval);
+    asked.tool = "refund";
+    asked.args_hash = sha256("arguments");
+    asked.required_seq = row_.last_seq;
+    asked.status = status;
+    asked.asked_at = row_.created_at;
+    asked.expires_at = row_.created_at.plus_ms(1000);
+    if (status == ApprovalStatus::pending) return asked;
+    asked.decision = ApprovalDecision::approve;
+    asked.by = "key:boss";
+    return asked;
+  }
+
+  Commit commit_with_token(std::string token) {
+    Commit made = commit();
+    made.runs[0].user_token = std::move(token);
     return made;
   }
 

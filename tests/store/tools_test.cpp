@@ -8,6 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "store/environment.hpp"
+#include "store/layout.hpp"
 #include "store/store.hpp"
 #include "tests/store/directory.hpp"
 #include "tests/store/process.hpp"
@@ -90,12 +92,17 @@ TEST_F(Tools, VerifiesAStoreBesideItsServer) {
       must(story.commit(2));
     story.row().due_at = stories::first_day;
     must(story.commit_with_blob(100 + i, stories::text(i, i == 3 ? 300'000 : 500)));
+    must(story.commit_with_approval(i));
+    if (i % 2) must(story.commit_with_approval(i, ApprovalStatus::decided));
+    must(story.commit_with_token("a token"));
+    if (i % 2) story.row().status = RunStatus::finished;
+    must(story.commit());
   }
   const auto report = verify_store(directory_.path());
   ASSERT_TRUE(report) << report.error().text;
   EXPECT_TRUE(report->whole()) << report->problems.front();
   EXPECT_EQ(report->runs, 5u);
-  EXPECT_EQ(report->events, 5u * 81);
+  EXPECT_EQ(report->events, 5u * 84 + 3);
   EXPECT_EQ(report->artifacts, 5u);
 }
 
@@ -111,7 +118,9 @@ TEST_F(Tools, FindsNothingWrongWhileAServerWrites) {
         story.row().active = append < 3;
         story.row().due_at.reset();
         if (append % 2 == 0) story.row().due_at = stories::first_day.plus_ms(append);
-        const Commit commit = story.commit();
+        if (append == 3) story.row().status = RunStatus::finished;
+        Commit commit = story.commit_with_approval(number, *enum_at<ApprovalStatus>(append % 3));
+        if (append == 1) commit.runs[0].user_token = "a token";
         RATCHET_ENSURE(journal->commit({&commit, 1})->at(0).has_value(), "a commit was refused");
       }
       report(number);
@@ -155,6 +164,49 @@ TEST_F(Tools, FindsAnArtifactThatIsNotWhatItsEventSays) {
   const auto report = verify_store(directory_.path());
   ASSERT_TRUE(report) << report.error().text;
   EXPECT_THAT(report->problems, testing::ElementsAre(HasSubstr("art_")));
+}
+
+TEST_F(Tools, FindsApprovalsAndTokensThatAreNotSo) {
+  Story story(1), finished(2);
+  must(story.commit_with_approval(1));
+  must(story.commit_with_token("a token"));
+  finished.row().status = RunStatus::finished;
+  must(finished.commit());
+  journal_.reset();
+  {
+    const auto environment =
+        Environment::open(directory_.path() + "/journal.mdb", Environment::Access::write, true, 0);
+    Txn txn(**environment, Txn::Kind::write);
+    const ApprovalRow unlisted = story.approval_row(2), gone = story.approval_row(3);
+    ApprovalRow elsewhere = story.approval_row(1);
+    elsewhere.status = ApprovalStatus::expired;
+    txn.put(
+        Table::approvals, layout::approval_key(run_id(1), unlisted.approval_id), {encode_approval(unlisted)});
+    txn.put(Table::approvals_by_status, layout::listed_approval_key(gone), {});
+    txn.put(Table::approvals_by_status, layout::listed_approval_key(elsewhere), {});
+    txn.put(Table::secrets, layout::run_key(run_id(1)), {"a token in the clear"});
+    txn.put(Table::secrets, layout::run_key(run_id(2)), {std::string(50, '\1')});
+    ASSERT_EQ(txn.commit(), 0);
+  }
+  const auto report = verify_store(directory_.path());
+  ASSERT_TRUE(report) << report.error().text;
+  const auto names = [](std::uint64_t approval, std::string_view why) {
+    return testing::AllOf(HasSubstr(to_string(stories::approval_id(approval))), HasSubstr(std::string(why)));
+  };
+  EXPECT_THAT(report->problems,
+              testing::UnorderedElementsAre(names(2, "index by status"),
+                                            names(3, "is not so"),
+                                            names(1, "is not so"),
+                                            HasSubstr("a form that is not known"),
+                                            HasSubstr("which does not run")));
+  EXPECT_THAT(report->problems, testing::Not(testing::Contains(HasSubstr("in the clear"))));
+}
+
+TEST_F(Tools, DumpNoUserToken) {
+  Story story(1);
+  must(story.commit_with_token("a-token-of-a-user"));
+  for (const std::string& line : dumped())
+    EXPECT_THAT(line, testing::Not(HasSubstr("a-token-of-a-user")));
 }
 
 TEST_F(Tools, SayWhereThereIsNoStore) {

@@ -1,0 +1,124 @@
+// Approvals: who waits for a person, and what the person says.
+
+#include <fmt/format.h>
+
+#include "http/json_object.hpp"
+#include "http/routes/bodies.hpp"
+#include "http/routes/parameters.hpp"
+#include "http/routes/reads.hpp"
+#include "http/routes/route.hpp"
+#include "http/server/workers.hpp"
+
+namespace ratchet {
+
+namespace {
+
+using CallPtr = std::shared_ptr<const Call>;
+
+Result<Response> list(Api& api, const Call& call) {
+  const auto page = Page::of(call);
+  if (!page) return tl::unexpected(page.error());
+  ApprovalQuery query;
+  query.team = call.client.team;
+  const auto status = enum_parameter<ApprovalStatus>(call.target.query, "status");
+  if (!status) return tl::unexpected(status.error());
+  query.status = *status;
+  if (const auto run = call.target.query.get("run_id")) {
+    const auto id = parse_id<RunKind>(*run);
+    if (!id) return tl::unexpected(id.error());
+    query.run_id = *id;
+  }
+  if (!page->after().empty()) {
+    const auto after = parse_id<ApprovalKind>(page->after());
+    if (!after) return fail(ErrorCode::invalid_cursor, "the cursor names no approval");
+    query.after = *after;
+  }
+  query.limit = page->limit() + 1;  // one more tells whether there is a next page
+  auto rows = api.journal.approvals(query);
+  if (!rows) return tl::unexpected(rows.error());
+  const bool more = rows->size() > page->limit();
+  if (more) rows->resize(page->limit());
+  const std::string next = more ? to_string(rows->back().approval_id) : "";
+  // Between an approval's expiry and the moment in which its run notices, it is not pending any more.
+  if (query.status == ApprovalStatus::pending)
+    std::erase_if(*rows, [&](const ApprovalRow& row) { return row.expires_at <= api.clock.now(); });
+  std::string items = "[";
+  for (const ApprovalRow& row : *rows) {
+    const auto item = render_approval(api, row);
+    if (!item) return tl::unexpected(item.error());
+    if (items.size() > 1) items += ',';
+    items += *item;
+  }
+  return page->answer(items + "]", next);
+}
+
+struct Named {
+  RunId run;
+  ApprovalId approval;
+};
+
+/// What the path names. Errors: invalid_id.
+Result<Named> named(const Call& call) {
+  const auto run = run_id_of(call);
+  if (!run) return tl::unexpected(run.error());
+  const auto approval = parse_id<ApprovalKind>(call.ids.at(1));
+  if (!approval) return tl::unexpected(approval.error());
+  return Named{*run, *approval};
+}
+
+Result<Response> get(Api& api, const Call& call) {
+  const auto path = named(call);
+  if (!path) return tl::unexpected(path.error());
+  const auto run = find_run(api, call);
+  if (!run) return tl::unexpected(run.error());
+  const auto row = api.journal.approval(path->run, path->approval);
+  if (!row) return tl::unexpected(row.error());
+  auto body = render_approval(api, *row);
+  if (!body) return tl::unexpected(body.error());
+  return json_response(200, std::move(*body));
+}
+
+Result<Response> answer_decided(Api& api, const Named& path) {
+  const auto row = api.journal.approval(path.run, path.approval);
+  if (!row) return tl::unexpected(row.error());
+  const auto approval = render_approval(api, *row);
+  if (!approval) return tl::unexpected(approval.error());
+  return json_response(
+      200, json_object([&](JsonObject& body) {
+        body.raw("approval", *approval).text("effective_args_hash", to_string(row->effective_args_hash));
+      }));
+}
+
+void decide(Api& api, CallPtr call, Done done) {
+  const auto path = named(*call);
+  if (!path) return done(tl::unexpected(path.error()));
+  auto body = read_decision(call->request);
+  if (!body) return done(tl::unexpected(body.error()));
+  DecideApproval command;
+  command.team = call->client.team;
+  command.run_id = path->run;
+  command.approval_id = path->approval;
+  command.decision = body->decision;
+  command.edited_args = std::move(body->edited_args);
+  command.args_hash = body->args_hash;
+  command.comment = std::move(body->comment);
+  command.by = call->client.id;
+  api.node.decide_approval(std::move(command), [&api, done, path = *path](Result<Accepted> accepted) {
+    if (!accepted) return done(tl::unexpected(accepted.error()));
+    // Reading the row may block, and this is the node's thread.
+    const bool posted = api.workers.post([&api, done, path] { done(answer_decided(api, path)); });
+    if (!posted) done(fail(ErrorCode::too_many_requests, "decided; too many requests wait to be shown it"));
+  });
+}
+
+}  // namespace
+
+std::vector<Route> approval_routes() {
+  return {
+      {"GET", "/v1/approvals", Role::read, {"status", "run_id", "limit", "cursor"}, now<list>},
+      {"GET", "/v1/runs/{run_id}/approvals/{approval_id}", Role::read, {}, now<get>},
+      {"POST", "/v1/runs/{run_id}/approvals/{approval_id}", Role::approve, {}, decide},
+  };
+}
+
+}  // namespace ratchet

@@ -1,0 +1,64 @@
+#pragma once
+// What has to be asked outside before a call can be judged: hooks, and a policy decision point. Gathered by
+// the tool broker, judged by the version's ToolBook, and recorded in the verdict: no rule asks the world.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "runtime/agent.hpp"
+#include "runtime/ids.hpp"
+
+namespace ratchet {
+
+/// The word of the hooks at `pre_tool`.
+struct HookFacts {
+  bool denied = false;
+  std::string word = "ok";          ///< for the event: "ok", "rewritten by …", or who denied it and why
+  std::optional<std::string> args;  ///< canonical JSON: what a hook made of the arguments
+};
+
+/// The word of the decision point on the arguments after the hooks.
+struct AuthorizerFacts {
+  bool allowed = false;
+  std::string word =
+      "ok";  ///< for the event; where it is not allowed, why (a fault is a denial, and says so)
+};
+
+/// Absent: nobody had to be asked.
+struct CallFacts {
+  std::optional<HookFacts> hooks;
+  std::optional<AuthorizerFacts> authorizer;
+};
+
+/// A call about which facts are to be gathered.
+struct JudgeQuestion {
+  RunId run_id, root_run_id;
+  std::string team, agent_id, user_id;
+  std::uint32_t agent_version = 0, step = 0;
+  std::string call_id;
+  std::string args;                          ///< canonical JSON; they fit the tool's schema
+  std::shared_ptr<const ToolManifest> tool;  ///< these two keep the whole version alive
+  std::shared_ptr<const AgentVersion> agent;
+  bool hooks = false;  ///< ask the version's hooks at `pre_tool`
+  bool decision_point =
+      false;  ///< ask the server's decision point, about what the hooks made of the arguments
+};
+
+/// Gathers facts outside of the process.
+class Judge {
+ public:
+  virtual ~Judge() = default;
+  using Ticket = std::uint64_t;
+  using OnFacts = std::function<void(CallFacts)>;
+  /// Returns at once; `on_facts` runs once, on another thread or on this one, unless `cancel` came before. It
+  /// always has an answer: whatever cannot be asked is a denial by the rules of hooks and decision points.
+  /// From any thread.
+  virtual Ticket start(JudgeQuestion question, OnFacts on_facts) = 0;
+  /// After it returns, `on_facts` does not begin any more.
+  virtual void cancel(Ticket ticket) = 0;
+};
+
+}  // namespace ratchet
