@@ -77,6 +77,19 @@ class Metrics::Impl {
     tool_seconds_.Observe(seconds(result.latency_ms));
   }
 
+  void on(const RunRow&, Timestamp, const RunPaused& paused) {
+    for (const PauseReason reason : paused.reasons)
+      pauses_.Add({{"cause", std::string(name(reason))}}).Increment();
+  }
+
+  void on(const RunRow&, Timestamp, const ApprovalRequired&) { approvals_required_.Increment(); }
+
+  void on(const RunRow&, Timestamp, const ApprovalDecided& decided) {
+    const bool person = decided.reason == DecidedBy::person;
+    approvals_decided_.Add({{"outcome", std::string(person ? name(decided.decision) : name(decided.reason))}})
+        .Increment();
+  }
+
   void on(const RunRow&, Timestamp, const CallUnknown&) { unknown_calls_.Increment(); }
 
   void on(const RunRow&, Timestamp, const RunResumed& resumed) {
@@ -160,6 +173,11 @@ class Metrics::Impl {
   Histogram& tool_seconds_ =
       histograms("ratchet_tool_duration_seconds", "Of tool calls").Add({}, model_buckets);
   Counter& unknown_calls_ = counter("ratchet_unknown_calls_total", "Calls that may or may not have happened");
+  Family<Counter>& pauses_ = counters("ratchet_pauses_total", "Runs that began to wait, by what for");
+  Counter& approvals_required_ =
+      counter("ratchet_approvals_required_total", "Calls that people were asked about");
+  Family<Counter>& approvals_decided_ =
+      counters("ratchet_approvals_decided_total", "Approvals, by how they ended");
   Family<Counter>& resumes_ = counters("ratchet_resumes_total", "Runs that went on after a pause");
 
   Family<Counter>& requests_ = counters("ratchet_http_requests_total", "Requests that were answered");
