@@ -36,8 +36,12 @@ void EventHub::publish(const RunId& run, const std::vector<Event>& events) {
   const Sinks sinks = listeners(run);
   if (sinks.empty()) return;
   auto batch = std::make_shared<std::vector<EventSink::Rendered>>();
-  for (const Event& event : events)
-    batch->push_back({event.seq, type_name(event), to_json(event)});
+  batch->reserve(events.size());
+  for (const Event& event : events) {
+    const std::string_view type = type_name(event);
+    const bool wanted = std::ranges::any_of(sinks, [&](const auto& sink) { return sink->wants(type); });
+    batch->push_back({event.seq, type, wanted ? to_json(event) : std::string()});
+  }
   for (const auto& sink : sinks)
     sink->on_events(run, batch);
 }

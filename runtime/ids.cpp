@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unistd.h>
+#include <utility>
 
 #include <openssl/rand.h>
 
@@ -28,9 +30,17 @@ std::array<std::uint8_t, 16> Entropy::draw() {
 }
 
 Entropy system_entropy() {
-  std::array<std::uint8_t, 16> seed;
-  RATCHET_ENSURE(RAND_bytes(seed.data(), static_cast<int>(seed.size())) == 1, "the system gives randomness");
-  return Entropy(seed);
+  // Most of a call's price does not depend on how much it asks for.
+  constexpr std::size_t seeds = 64;
+  thread_local std::array<std::array<std::uint8_t, 16>, seeds> pool;
+  thread_local std::size_t left = 0;
+  thread_local pid_t owner = 0;
+  if (left == 0 || owner != getpid()) {  // a fork must not go on with what its parent will hand out
+    RATCHET_ENSURE(RAND_bytes(pool[0].data(), sizeof pool) == 1, "the system gives randomness");
+    left = seeds;
+    owner = getpid();
+  }
+  return Entropy(std::exchange(pool[--left], {}));  // what was handed out is not kept
 }
 
 Ulid make_ulid(Stamp& stamp) {

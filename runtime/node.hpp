@@ -136,7 +136,8 @@ class EventSink {
  public:
   virtual ~EventSink() = default;
 
-  /// Durable events, rendered once for all subscribers of the run. `first_seq` is that of the first.
+  /// Durable events, rendered once for all subscribers of the run. `json` is empty where none of them wants
+  /// the type.
   struct Rendered {
     std::uint64_t seq;
     std::string_view type;
@@ -144,6 +145,14 @@ class EventSink {
   };
 
   using Batch = std::shared_ptr<const std::vector<Rendered>>;
+
+  /// Whether it shows events of this type. Asked from any thread; the answer never changes.
+  virtual bool wants(std::string_view type) const {
+    (void)type;
+    return true;
+  }
+
+  /// All events of a commit, the unwanted ones too: they say how far the run has come.
   virtual void on_events(const RunId& run, Batch batch) = 0;
   /// A preview of the reply that is being written.
   virtual void on_delta(const RunId& run,

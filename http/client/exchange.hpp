@@ -23,7 +23,7 @@ struct Exchange;
 /// What all exchanges of a transport share.
 struct ExchangeContext {
   explicit ExchangeContext(TransportOptions options_)
-      : options(std::move(options_)), loop(static_cast<long>(options.idle_connections_max)) {}
+      : options(std::move(options_)), loop(options.idle_connections_max) {}
 
   const TransportOptions options;
   CurlLoop loop;
@@ -53,6 +53,7 @@ struct Exchange {
   CallbackGate gate;
 
   Easy easy;
+  std::size_t lane = 0;  ///< of the loop, once it was added
   std::unique_ptr<curl_slist, SlistDeleter> header_list;
   BodyReader body;
   HttpHead head;

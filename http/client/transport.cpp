@@ -14,7 +14,7 @@ namespace ratchet {
 
 namespace {
 
-constexpr std::size_t spare_handles_max = 64;  // more are freed: a handle keeps some kilobytes
+constexpr std::size_t spare_handles_max = 1'024;  // more are freed: a handle keeps some kilobytes
 
 }  // namespace
 
@@ -95,7 +95,7 @@ struct Transport::Impl {
       finish(exchange, *exchange.verdict);
       return;
     }
-    context.loop.add(exchange.easy.get());
+    exchange.lane = context.loop.add(exchange.easy.get());
   }
 
   void tell_pauses() {
@@ -145,7 +145,7 @@ struct Transport::Impl {
     }
     context.deadlines.remove(exchange.ticket, exchange.deadline);
     if (exchange.easy != nullptr) {
-      context.loop.remove(exchange.easy.get());
+      context.loop.remove(exchange.easy.get(), exchange.lane);
       Easy handle = exchange.release();
       if (spare.size() < spare_handles_max) spare.push_back(std::move(handle));
     }
@@ -164,7 +164,7 @@ struct Transport::Impl {
     const std::lock_guard lock(mutex);
     for (auto& [ticket, exchange] : calls) {
       exchange->gate.shut();
-      if (exchange->easy != nullptr) context.loop.remove(exchange->easy.get());
+      if (exchange->easy != nullptr) context.loop.remove(exchange->easy.get(), exchange->lane);
       exchange->easy = nullptr;
     }
     spare.clear();

@@ -142,6 +142,8 @@ class EventStream final : public BodyStream,
 
   // --- on threads of the node
 
+  bool wants(std::string_view type) const override { return selection_.wants(type); }
+
   void on_events(const RunId&, Batch batch) override {
     if (batch->empty()) return;
     QueuedEvents events{batch->front().seq, batch->back().seq, nullptr, 0};
@@ -167,7 +169,7 @@ class EventStream final : public BodyStream,
     std::function<void()> wake;
     {
       const std::lock_guard lock(mutex_);
-      if (phase_ == Phase::ended) return;
+      if (phase_ == Phase::ended || passed(entry)) return;
       if (queue_bytes_ > 0 && queue_bytes_ + cost(entry) > sources_.queue_bytes_max) {
         overflow();
       } else if (!joined(entry)) {
@@ -177,6 +179,16 @@ class EventStream final : public BodyStream,
       if (phase_ != Phase::reading && std::exchange(waits_, false)) wake = wake_;
     }
     if (wake) wake();
+  }
+
+  /// Whether these are events of which none is wanted and nothing waits before them: then the server's thread
+  /// need not hear of them.
+  bool passed(const Entry& entry) {
+    const auto* events = std::get_if<QueuedEvents>(&entry);
+    if (!events || events->batch || phase_ != Phase::live || !queue_.empty()) return false;
+    if (events->first_seq > next_seq_) return false;
+    next_seq_ = std::max(next_seq_, events->last_seq + 1);
+    return true;
   }
 
   /// While the journal is read nothing is lost: it is read once more. Live, the reader is too slow.
