@@ -84,7 +84,11 @@ class RunShell {
     }
     if (!outcome) return try_again(outcome.error());
     if (ended.of == AppendEnded::Of::claim) return fold();
-    give_up(Error{ErrorCode::internal_error, "the run failed each time it was taken up and is paused"});
+    // The run is paused, which is what commands that came meanwhile have to find.
+    tell(supervisor_, TakenUp{run_});
+    come_to_rest(row_.due_at);
+    for (const auto& command : std::exchange(waiting_, {}))
+      tell(supervisor_, HandBack{run_, command});
   }
 
   void effect_ended(const EffectEnded& ended) {

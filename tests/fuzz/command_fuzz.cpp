@@ -31,7 +31,7 @@ void check_part(const CommandPart& part) {
   }
   const auto pattern = CommandPattern::parse(text);
   if (pattern && pattern->kind() == part.kind)
-    RATCHET_ENSURE(pattern->match(part, false) == (part.open_ended ? Match::maybe : Match::yes) ||
+    RATCHET_ENSURE(pattern->match(part, false) == (part.open_ended ? LineMatch::maybe : LineMatch::yes) ||
                        text.find('*') != std::string::npos || text.find(' ') != std::string::npos,
                    "a part does not match itself");
 }
