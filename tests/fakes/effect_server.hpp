@@ -2,7 +2,7 @@
 // A service that acts: it lives in the test's process, so it survives every crash of the node, and counts
 // what was really done. `POST /act` has an effect; one that carries an Idempotency-Key it has seen is
 // answered from memory, unless the path is `/act/forgetful`. `GET /status/<key>` tells the truth: 200 with
-// the result, or 404.
+// the result, or 404. What each request to act carried is kept too.
 
 #include <arpa/inet.h>
 #include <atomic>
@@ -18,6 +18,12 @@ namespace ratchet::fakes {
 
 class EffectServer {
  public:
+  /// A request to act, in the order in which they came.
+  struct Request {
+    std::string method, path, key, body;
+    bool acted = false;  ///< or it was answered from memory
+  };
+
   EffectServer() {
     listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
@@ -56,11 +62,12 @@ class EffectServer {
     return effects_;
   }
 
- private:
-  struct Request {
-    std::string method, path, key;
-  };
+  std::vector<Request> requests() const {
+    const std::lock_guard lock(mutex_);
+    return requests_;
+  }
 
+ private:
   void accept_all() {
     while (!stopping_) {
       const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
@@ -84,8 +91,10 @@ class EffectServer {
         const std::string head = bytes.substr(0, end);
         const std::size_t body = std::strtoul(header(head, "content-length").c_str(), nullptr, 10);
         if (bytes.size() >= end + 4 + body) {
+          Request request = parse(head);
+          request.body = bytes.substr(end + 4, body);
           bytes.erase(0, end + 4 + body);
-          const std::string answer = handle(parse(head));
+          const std::string answer = handle(std::move(request));
           if (::send(socket, answer.data(), answer.size(), MSG_NOSIGNAL) < 0) return;
           continue;
         }
@@ -115,7 +124,7 @@ class EffectServer {
     return request;
   }
 
-  std::string handle(const Request& request) {
+  std::string handle(Request request) {
     const std::lock_guard lock(mutex_);
     if (request.method == "GET") {
       const std::string key = unescaped(request.path.substr(request.path.find_last_of('/') + 1));
@@ -124,7 +133,9 @@ class EffectServer {
     const bool forgetful = request.path.starts_with("/act/forgetful");
     // Without a key the path names the effect, so that the test can ask what became of it.
     const std::string key = request.key.empty() ? request.path : request.key;
-    if (forgetful || !effects_.contains(key)) ++effects_[key];
+    request.acted = forgetful || !effects_.contains(key);
+    if (request.acted) ++effects_[key];
+    requests_.push_back(std::move(request));
     return answer(200, "done");
   }
 
@@ -153,6 +164,7 @@ class EffectServer {
   std::vector<int> sockets_;
   std::vector<std::thread> threads_;
   std::map<std::string, int> effects_;
+  std::vector<Request> requests_;
 };
 
 }  // namespace ratchet::fakes

@@ -21,7 +21,8 @@ using testing::IsEmpty;
 
 const fs::path root = RATCHET_SOURCE_DIR;
 const std::vector<std::string> product = {"runtime", "actors", "store", "sandbox", "http"};
-const std::vector<std::string> all = {"runtime", "actors", "store", "sandbox", "http", "tests", "bench", "examples"};
+const std::vector<std::string> all = {
+    "runtime", "actors", "store", "sandbox", "http", "tests", "bench", "examples"};
 
 struct Source {
   std::string path;  // from the root of the tree
