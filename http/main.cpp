@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "actors/hook_judge.hpp"
 #include "actors/node.hpp"
 #include "http/catalog.hpp"
 #include "http/cli/command_line.hpp"
@@ -148,12 +149,14 @@ int serve(const ServeOptions& options) {
   Transport transport;
   CurlModelClient models(transport, scripted, clock, std::move(*keys));
   CurlConnector connector(transport);
+  HookJudge hooks(connector, nullptr, &metrics);
   auto parts = node_options(*config);
   parts.journal = journal->get();
   parts.catalog = &catalog;
   parts.observer = &metrics;
   parts.models = &models;
   parts.connector = &connector;
+  parts.judge = &hooks;
   parts.clock = &clock;
   parts.pack = pack_record;
   CafNode node(std::move(parts));

@@ -22,6 +22,7 @@ using prometheus::Histogram;
 
 const Histogram::BucketBoundaries request_buckets = {.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5};
 const Histogram::BucketBoundaries model_buckets = {.1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300};
+const Histogram::BucketBoundaries hook_buckets = {.001, .0025, .005, .01, .025, .05, .1, .15, .2, .5};
 const Histogram::BucketBoundaries run_buckets = {1, 5, 15, 60, 300, 900, 3'600, 14'400, 86'400};
 
 double dollars(Usd amount) {
@@ -98,6 +99,15 @@ class Metrics::Impl {
 
   template <class Other>
   void on(const RunRow&, Timestamp, const Other&) {}
+
+  // --- hooks
+
+  void on_hook(HookPoint at, HookKind kind, HookOutcome outcome, std::int64_t latency_ms) {
+    const std::string at_name(name(at)), kind_name(name(kind));
+    hook_calls_.Add({{"at", at_name}, {"kind", kind_name}, {"outcome", std::string(name(outcome))}})
+        .Increment();
+    hook_seconds_.Add({{"at", at_name}, {"kind", kind_name}}, hook_buckets).Observe(seconds(latency_ms));
+  }
 
   // --- requests and the scrape
 
@@ -180,6 +190,11 @@ class Metrics::Impl {
       counters("ratchet_approvals_decided_total", "Approvals, by how they ended");
   Family<Counter>& resumes_ = counters("ratchet_resumes_total", "Runs that went on after a pause");
 
+  Family<Counter>& hook_calls_ =
+      counters("ratchet_hook_calls_total", "Hooks that were asked, by what they answered");
+  Family<Histogram>& hook_seconds_ =
+      histograms("ratchet_hook_duration_seconds", "Until a hook had answered, or had not");
+
   Family<Counter>& requests_ = counters("ratchet_http_requests_total", "Requests that were answered");
   Histogram& request_seconds_ =
       histograms("ratchet_http_request_duration_seconds", "Until an answer was ready to be written")
@@ -209,6 +224,10 @@ Metrics::~Metrics() = default;
 void Metrics::on_commit(const RunRow& row, std::span<const Event> events) {
   for (const auto& event : events)
     std::visit([&](const auto& payload) { impl_->on(row, event.at, payload); }, event.payload);
+}
+
+void Metrics::on_hook(HookPoint at, HookKind kind, HookOutcome outcome, std::int64_t latency_ms) {
+  impl_->on_hook(at, kind, outcome, latency_ms);
 }
 
 void Metrics::on_request(std::string_view method, std::string_view route, int status, double seconds) {

@@ -23,12 +23,13 @@ struct Gauges {
   std::uint64_t stream_overflows = 0;
 };
 
-class Metrics final : public CommitObserver {
+class Metrics final : public CommitObserver, public HookObserver {
  public:
   Metrics();
   ~Metrics() override;
 
   void on_commit(const RunRow& row, std::span<const Event> events) override;
+  void on_hook(HookPoint at, HookKind kind, HookOutcome outcome, std::int64_t latency_ms) override;
   /// `route` is its pattern, "" for none. Of a stream the time until it begins counts.
   void on_request(std::string_view method, std::string_view route, int status, double seconds);
   /// The text format, version 0.0.4.

@@ -10,6 +10,7 @@
 #include "runtime/json/canonical.hpp"
 #include "runtime/json/dom.hpp"
 #include "runtime/limits.hpp"
+#include "runtime/tools/url.hpp"
 
 namespace ratchet {
 
@@ -36,6 +37,7 @@ constexpr FieldRule approval_fields[] = {
     {"expires_seconds"},
     {"remind_seconds"},
     {"notify_url", "notifications are not part of this version; leave it out"}};
+constexpr FieldRule hook_fields[] = {{"at"}, {"url"}, {"kind"}};
 constexpr FieldRule budget_fields[] = {{"max_steps"}, {"max_tokens"}, {"max_seconds"}, {"max_usd"}};
 constexpr FieldRule context_fields[] = {
     {"strategy"},
@@ -63,8 +65,7 @@ class AgentParser {
     policy();
     budgets();
     context();
-    if (!fields_.array("hooks", 64).empty())
-      fields_.refuse(ErrorCode::not_supported, "hooks", "hooks are not part of this version; leave them out");
+    hooks();
     approval();
     agent_.interactive = fields_.boolean("interactive", false);
     if (error_) return tl::unexpected(*error_);
@@ -140,6 +141,26 @@ class AgentParser {
       to.max_usd = *usd;
     else
       budgets.invalid("max_usd", "max_usd: " + usd.error().text);
+  }
+
+  void hooks() {
+    for (const auto* value : fields_.array("hooks", limits::hooks_max)) {
+      auto hook = fields_.item(*value, "hooks", agent_.hooks.size(), hook_fields);
+      HookRule& rule = agent_.hooks.emplace_back();
+      rule.at = hook.choice<HookPoint>("at");
+      rule.kind = hook.choice<HookKind>("kind", HookKind::security);
+      rule.url = url(hook, "url");
+      if (rule.at != HookPoint::pre_tool)
+        hook.refuse(ErrorCode::not_supported,
+                    "at",
+                    fmt::format("hooks at {} are not part of this version; leave it out", name(rule.at)));
+    }
+  }
+
+  static std::string url(ObjectReader& reader, std::string_view field) {
+    auto text = reader.text(field, 1, limits::url_bytes_max);
+    if (const auto url = parse_url(text); !url && !reader.failed()) reader.invalid(field, url.error().text);
+    return text;
   }
 
   void approval() {

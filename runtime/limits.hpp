@@ -97,7 +97,6 @@ inline constexpr std::size_t resolutions_kept = 100;       // older: a repeated 
 inline constexpr std::int64_t approval_expires_seconds_max = 30ll * 86'400;  // more: 422
 inline constexpr std::size_t approval_comment_bytes_max = 4'096;             // more: 400
 inline constexpr std::size_t edited_args_shown_bytes = 4'096;  // to the model, of what a person changed: cut
-inline constexpr std::size_t hooks_max = 16;                   // of an agent; more: 422
 inline constexpr std::size_t reported_calls_max = 200;  // a report lists the last ones and counts the rest
 inline constexpr std::uint32_t call_attempts_max =
     3;  // of a call whose outcome is unknown; then a person decides
@@ -164,6 +163,23 @@ inline constexpr std::size_t tools_per_team_max = 1'000;  // more: 422
 inline constexpr std::size_t user_id_bytes_max = 255;     // more: 401
 inline constexpr std::size_t scopes_max = 64;             // of a user token; more: 401. Of a tool; more: 422
 inline constexpr std::size_t scope_bytes_max = 256;       // likewise
+
+// --- hooks and webhooks
+// ---------------------------------------------------------------------------------------
+inline constexpr std::size_t hooks_max = 16;                     // of an agent; more: 422
+inline constexpr std::int64_t hook_timeout_ms = 200;             // then a security hook has refused the call
+inline constexpr std::size_t hook_reply_bytes_max = 1u << 20;    // more: as if it had not answered
+inline constexpr std::size_t hook_result_bytes_max = 64u << 20;  // likewise, of an answer with a result
+inline constexpr std::size_t hook_reason_bytes_max = 300;        // in the event: cut
+inline constexpr std::int64_t webhook_timeout_ms = 10'000;       // then it is tried again
+inline constexpr std::size_t webhook_reply_bytes_max = 64u << 10;     // more: likewise
+inline constexpr std::int64_t webhook_retry_min_ms = 5'000;           // after the first failure
+inline constexpr std::int64_t webhook_retry_max_ms = 3'600'000;       // doubled each time up to this
+inline constexpr std::int64_t webhook_give_up_ms = 3ll * 86'400'000;  // after the event: told to the log
+inline constexpr std::size_t webhooks_in_flight_max = 64;             // more wait
+inline constexpr std::size_t webhook_secrets_max = 4;                 // more: the server does not start
+
+static_assert(webhook_retry_min_ms < webhook_retry_max_ms && webhook_retry_max_ms < webhook_give_up_ms);
 
 static_assert(inline_bytes_max < blob_file_bytes_min && blob_file_bytes_min < artifact_bytes_max);
 static_assert(loop_tools_max > agent_tools_max);

@@ -1,8 +1,10 @@
 #pragma once
-// Hears of everything that was committed. For metrics: nothing depends on it.
+// Hears of everything that was committed, and of what hooks answered. For metrics: nothing depends on it.
 
+#include <cstdint>
 #include <span>
 
+#include "runtime/agent.hpp"
 #include "runtime/run/row.hpp"
 
 namespace ratchet {
@@ -14,6 +16,16 @@ class CommitObserver {
   /// created_at): the rest may be older than the events. Called once for each commit of a run, on any thread
   /// of the node; must not block.
   virtual void on_commit(const RunRow& row, std::span<const Event> events) = 0;
+};
+
+/// What became of asking a hook. failed: no answer in time, or none that could be read.
+RATCHET_ENUM(HookOutcome, allow, deny, rewrite, failed)
+
+class HookObserver {
+ public:
+  virtual ~HookObserver() = default;
+  /// On any thread; must not block.
+  virtual void on_hook(HookPoint at, HookKind kind, HookOutcome outcome, std::int64_t latency_ms) = 0;
 };
 
 }  // namespace ratchet

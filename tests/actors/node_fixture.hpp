@@ -123,6 +123,7 @@ class TestNode {
     served.config.providers.front().protocol = Protocol::scripted;
     options.served["m"] = served;
     options.concurrent_runs = concurrent_runs;
+    if (hooks) options.judge = hooks;
     options.log = [this](LogLevel, const std::string& line) {
       const std::lock_guard lock(log_mutex_);
       log += line + '\n';
@@ -203,6 +204,7 @@ class TestNode {
   OneAgent catalog;
   FakeConnector connector;
   std::size_t concurrent_runs = 100;
+  Judge* hooks = nullptr;  ///< asks them; borrowed
   std::string log;
   std::unique_ptr<CafNode> node;
 };

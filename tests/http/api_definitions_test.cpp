@@ -151,8 +151,7 @@ TEST_F(ApiTest, AnAgentThatCannotWorkIsRefused) {
   const auto other_id = post("/v1/agents/sales/versions", agent_json());
   EXPECT_EQ(other_id.status, 422);
   EXPECT_EQ(other_id.text("pointer"), "/agent_id");
-  EXPECT_EQ(post("/v1/agents/support/versions", agent_json(R"(,"hooks":[{"at":"pre_tool"}])")).code(),
-            "not_supported");
+  EXPECT_EQ(post("/v1/agents/support/versions", agent_json(R"(,"subagents":{})")).code(), "not_supported");
   EXPECT_EQ(get("/v1/agents/support").status, 404) << "nothing is half registered";
 }
 

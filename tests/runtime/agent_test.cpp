@@ -22,7 +22,9 @@ policy:
 budgets: {max_steps: 12, max_tokens: 0, max_seconds: 60, max_usd: "0.25"}
 context: {strategy: append_only, result_cap_tokens: 500}
 interactive: true
-hooks: []
+hooks:
+  - {at: pre_tool, url: "http://127.0.0.1:9000/hook", kind: logging}
+  - {at: pre_tool, url: "https://hooks.example/check"}
 )");
   ASSERT_TRUE(yaml) << yaml.error().text;
   const auto agent = parse_agent(*yaml);
@@ -38,6 +40,10 @@ hooks: []
   EXPECT_EQ(agent->budgets, (Budgets{12, 0, 60, Usd{250'000'000}})) << "0 is 0";
   EXPECT_EQ(agent->result_cap_tokens, 500u);
   EXPECT_TRUE(agent->interactive);
+  ASSERT_EQ(agent->hooks.size(), 2u);
+  EXPECT_EQ(agent->hooks[0].kind, HookKind::logging);
+  EXPECT_EQ(agent->hooks[1].kind, HookKind::security) << "the strict one, where nothing is said";
+  EXPECT_EQ(agent->hooks[1].url, "https://hooks.example/check");
   EXPECT_EQ(agent->source.text, *canonical_json(*yaml));
   EXPECT_EQ(agent->digest, sha256(agent->source.text));
 }
@@ -59,7 +65,17 @@ TEST(Agent, RefusesWithCodeAndPointer) {
       {R"("hook":[])", ErrorCode::unknown_field, "/hook"},
       {R"("model":{"name":"m","temprature":1})", ErrorCode::unknown_field, "/model/temprature"},
       {R"("policy":[{"tool":"x","then":"allow","if":1}])", ErrorCode::unknown_field, "/policy/0/if"},
-      {R"("hooks":[{"at":"pre_tool"}])", later, "/hooks"},
+      {R"("hooks":[{"at":"pre_tool"}])", bad, "/hooks/0"},
+      {R"("hooks":[{"url":"http://h"}])", bad, "/hooks/0"},
+      {R"("hooks":[{"at":"pre_tool","url":"h"}])", bad, "/hooks/0/url"},
+      {R"("hooks":[{"at":"pre_tool","url":"http://u:p@h/"}])", bad, "/hooks/0/url"},
+      {R"("hooks":[{"at":"pre_tool","url":"ftp://h/"}])", bad, "/hooks/0/url"},
+      {R"("hooks":[{"at":"pre_tool","url":"http://h","kind":"Security"}])", bad, "/hooks/0/kind"},
+      {R"("hooks":[{"at":"pre_tool","url":"http://h","timeout":1}])",
+       ErrorCode::unknown_field,
+       "/hooks/0/timeout"},
+      {R"("hooks":[{"at":"pre_model","url":"http://h"}])", later, "/hooks/0/at"},
+      {R"("hooks":[{"at":"post_tool","url":"http://h"}])", later, "/hooks/0/at"},
       {R"("approval":{"notify_url":"http://x.example"})", later, "/approval/notify_url"},
       {R"("approval":{"expires_seconds":0})", bad, "/approval/expires_seconds"},
       {R"("approval":{"expires_seconds":60,"remind_seconds":60})", bad, "/approval/remind_seconds"},
