@@ -7,6 +7,7 @@
 
 #include "actors/run_actor.hpp"
 #include "actors/supervisor.hpp"
+#include "runtime/limits.hpp"
 #include "runtime/run/question.hpp"
 
 namespace ratchet {
@@ -101,7 +102,28 @@ class ApprovalShell {
     JudgeQuestion question = question_of(*book, *run, approval->call_id, approval->tool, std::move(*args));
     question.hooks = hooks;  // what was asked about, they have seen
     question.decision_point = parts_->driver.decision_point;
+    if (!question.decision_point) return question;
+    auto scopes = scopes_now(*run);
+    if (!scopes) return tl::unexpected(scopes.error());
+    question.scopes = std::move(*scopes);
     return question;
+  }
+
+  /// Of the token that the run's user gave last.
+  Result<std::vector<std::string>> scopes_now(const RunRow& run) const {
+    std::vector<std::string> scopes;
+    for (std::uint64_t seq = 1; seq <= run.last_seq;) {
+      const auto records = parts_->journal.records(run.run_id, seq, limits::verify_slice_bytes);
+      if (!records) return tl::unexpected(records.error());
+      if (records->empty()) return fail(ErrorCode::corrupt, "the run's events end before its row says so");
+      for (const Record& record : *records)
+        for (const Event& event : record.events) {
+          if (const auto* started = std::get_if<RunStarted>(&event.payload)) scopes = started->scopes;
+          if (const auto* token = std::get_if<UserTokenReceived>(&event.payload)) scopes = token->scopes;
+        }
+      seq = records->back().events.back().seq + 1;
+    }
+    return scopes;
   }
 
   Result<std::string> args_to_run(const ApprovalRow& approval) const {

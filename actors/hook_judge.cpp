@@ -145,6 +145,8 @@ class HookJudge::State : public std::enable_shared_from_this<State> {
       const bool denied = asking.facts.hooks && asking.facts.hooks->denied;
       if (denied) asking.question.decision_point = false;
       question = asking.question;
+      // Its neighbours come from their hooks in their own time, and some never do.
+      if (question.hooks) question.more = false;
       question.hooks = false;
       asking.stop = nullptr;
       stage = ++asking.stage;

@@ -83,7 +83,8 @@ struct CafNode::Parts {
         writer(*options.journal),
         books(*options.catalog),
         models(*options.models, lanes(options.served)),
-        broker(*options.journal, *options.connector),
+        credentials(*options.connector, *options.clock, options.exchange),
+        broker(*options.journal, *options.connector, *options.clock, credentials),
         admission(options.concurrent_runs, options.runs_per_team),
         shared{*options.clock,
                *options.journal,
@@ -110,6 +111,7 @@ struct CafNode::Parts {
   JournalWriter writer;
   BookShelf books;
   ModelGateway models;
+  Credentials credentials;
   ToolBroker broker;
   NobodyToAsk nobody;
   Admission admission;

@@ -14,6 +14,7 @@
 #include "runtime/observer.hpp"
 #include "runtime/tools/connector.hpp"
 #include "runtime/tools/facts.hpp"
+#include "runtime/tools/token_exchange.hpp"
 
 namespace ratchet {
 
@@ -33,9 +34,10 @@ struct NodeOptions {
   Clock* clock = nullptr;
 
   RecordPacker pack = nullptr;
-  bool decision_point = false;                ///< `judge` asks one about every call
-  std::map<std::string, ServedModel> served;  ///< by name
-  std::size_t concurrent_runs = 20'000;       ///< that hold an actor
+  bool decision_point = false;                    ///< `judge` asks one about every call
+  std::optional<ExchangeEndpoint> exchange = {};  ///< where users' tokens are exchanged for a tool's audience
+  std::map<std::string, ServedModel> served;      ///< by name
+  std::size_t concurrent_runs = 20'000;           ///< that hold an actor
   std::size_t runs_per_team = 5'000;
   std::size_t workers = 0;  ///< scheduler threads; 0: one per core
   std::string harness_version;

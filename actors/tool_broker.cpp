@@ -16,10 +16,37 @@ CallEnd ended(ToolStatus status, std::string text) {
   return end;
 }
 
+/// The end of a call of which nothing has left the process. A check that cannot be asked says nothing about
+/// the call.
+CallEnd not_sent(Execution execution, ToolStatus status, std::string text) {
+  CallEnd end = ended(status, std::move(text));
+  if (execution == Execution::status_check) end.kind = CallEnd::Kind::unknown;
+  return end;
+}
+
+/// Puts a remark wherever `secret` stands. Development tokens are no secrets, and may be any word.
+void hide(std::string& text, std::string_view secret) {
+  constexpr std::string_view remark = "[the user's credential]";
+  if (secret.empty() || secret.starts_with("dev:")) return;
+  for (auto at = text.find(secret); at != std::string::npos; at = text.find(secret, at + remark.size()))
+    text.replace(at, secret.size(), remark);
+}
+
 }  // namespace
 
-ToolBroker::ToolBroker(JournalReader& journal, Connector& connector)
-    : journal_(journal), connector_(connector), worker_([this] { run_jobs(); }) {}
+/// What a request needs from its start to its end.
+struct ToolBroker::Sending {
+  std::shared_ptr<const ToolManifest> tool;
+  Execution execution;
+  ConnectorCall call;
+  std::string bearer;  ///< a secret; empty: none
+  OnDone done;
+};
+
+ToolBroker::ToolBroker(JournalReader& journal, Connector& connector, Clock& clock, Credentials& credentials)
+    : journal_(journal), connector_(connector), clock_(clock), credentials_(credentials), worker_([this] {
+        run_jobs();
+      }) {}
 
 ToolBroker::~ToolBroker() {
   {
@@ -41,7 +68,7 @@ ToolBroker::Ticket ToolBroker::start(const RunId& run,
     ticket = ++last_ticket_;
   }
   if (call.tool->kind == ToolKind::http) {
-    start_request(ticket, call, std::move(done));
+    start_request(ticket, run, call, std::move(done));
     return ticket;
   }
   const std::string tool = call.tool->name;
@@ -65,36 +92,100 @@ ToolBroker::Ticket ToolBroker::start(const RunId& run,
   return ticket;
 }
 
-void ToolBroker::start_request(Ticket ticket, const action::StartCall& call, OnDone done) {
+void ToolBroker::start_request(Ticket ticket, const RunId& run, const action::StartCall& call, OnDone done) {
   const bool check = call.execution == Execution::status_check;
   auto request = check ? render_status_check(*call.tool, call.args, call.idempotency_key, call.effect.call_id)
                        : render_call(*call.tool, call.args, call.idempotency_key);
-  if (!request) {
-    // Nothing left the process. A check that cannot be asked says nothing about the call.
-    CallEnd end = ended(ToolStatus::invalid, request.error().text);
-    if (check) end.kind = CallEnd::Kind::unknown;
-    return done(std::move(end));
-  }
-  // The entry stands before the request begins, because its end may come before `start` returns.
+  if (!request) return done(not_sent(call.execution, ToolStatus::invalid, request.error().text));
+  auto sending =
+      std::make_shared<Sending>(Sending{call.tool, call.execution, std::move(*request), {}, std::move(done)});
+  // The entry stands before anything begins, because its end may come before that returns.
   {
     const std::lock_guard lock(mutex_);
-    requests_.emplace(ticket, 0);
+    requests_.emplace(ticket, Request{});
+  }
+  if (call.tool->auth.as_user) return add_credential(ticket, run, call, sending);
+  send(ticket, sending);
+}
+
+void ToolBroker::add_credential(Ticket ticket,
+                                const RunId& run,
+                                const action::StartCall& call,
+                                const std::shared_ptr<Sending>& sending) {
+  const auto token = journal_.user_token(run);
+  if (!token) {
+    const bool none = token.error().code == ErrorCode::not_found;
+    return end(
+        ticket,
+        *sending,
+        not_sent(call.execution,
+                 none ? ToolStatus::denied : ToolStatus::error,
+                 none ? "This tool acts as the user, and this run has no user's token. Nothing was sent."
+                      : "The user's token could not be read, so nothing was sent."));
+  }
+  if (call.token_expires_at && *call.token_expires_at <= clock_.now())
+    return credential_came(ticket, sending, {.kind = ExchangeAnswer::Kind::needs_user});
+  const auto at_credentials =
+      credentials_.get(*token, call.tool->auth, [this, ticket, sending](ExchangeAnswer answer) {
+        credential_came(ticket, sending, std::move(answer));
+      });
+  const std::lock_guard lock(mutex_);
+  if (const auto entry = requests_.find(ticket); entry != requests_.end())
+    entry->second.at_credentials = at_credentials;
+}
+
+void ToolBroker::credential_came(Ticket ticket,
+                                 const std::shared_ptr<Sending>& sending,
+                                 ExchangeAnswer answer) {
+  switch (answer.kind) {
+    case ExchangeAnswer::Kind::needs_user: {
+      CallEnd needs_user;
+      needs_user.kind = CallEnd::Kind::needs_user;
+      return end(ticket, *sending, std::move(needs_user));
+    }
+    case ExchangeAnswer::Kind::failed:
+      return end(ticket,
+                 *sending,
+                 not_sent(sending->execution,
+                          ToolStatus::error,
+                          "There is no credential for this tool, so nothing was sent: " + answer.why));
+    case ExchangeAnswer::Kind::token:
+      sending->bearer = std::move(answer.token);
+      sending->call.headers.emplace_back("Authorization", "Bearer " + sending->bearer);
+      return send(ticket, sending);
+  }
+}
+
+void ToolBroker::send(Ticket ticket, const std::shared_ptr<Sending>& sending) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!requests_.contains(ticket)) return;
   }
   const Connector::Ticket at_connector =
-      connector_.start(std::move(*request),
-                       [this, ticket, tool = call.tool, execution = call.execution, done = std::move(done)](
-                           ConnectorOutcome outcome) {
-                         {
-                           const std::lock_guard lock(mutex_);
-                           requests_.erase(ticket);
-                         }
-                         CallEnd end = interpret(*tool, execution, outcome);
-                         end.text = sanitize_utf8(end.text);
-                         done(std::move(end));
-                       });
-  const std::lock_guard lock(mutex_);
-  const auto entry = requests_.find(ticket);
-  if (entry != requests_.end()) entry->second = at_connector;
+      connector_.start(std::move(sending->call), [this, ticket, sending](ConnectorOutcome outcome) {
+        // What a service repeats of a request is its word; the credential in it is not.
+        hide(outcome.body, sending->bearer);
+        CallEnd told = interpret(*sending->tool, sending->execution, outcome);
+        told.text = sanitize_utf8(told.text);
+        end(ticket, *sending, std::move(told));
+      });
+  {
+    const std::lock_guard lock(mutex_);
+    const auto entry = requests_.find(ticket);
+    if (entry != requests_.end()) {
+      entry->second.at_connector = at_connector;
+      return;
+    }
+  }
+  connector_.cancel(at_connector);  // it has ended, or was cancelled while it was being started
+}
+
+void ToolBroker::end(Ticket ticket, Sending& sending, CallEnd end) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (requests_.erase(ticket) == 0) return;
+  }
+  sending.done(std::move(end));
 }
 
 CallEnd ToolBroker::read_artifact(const RunId& root,
@@ -144,16 +235,17 @@ void ToolBroker::run_jobs() {
 }
 
 void ToolBroker::cancel(Ticket ticket) {
-  Connector::Ticket at_connector = 0;
+  Request request;
   {
     const std::lock_guard lock(mutex_);
     live_jobs_.erase(ticket);
     const auto entry = requests_.find(ticket);
     if (entry == requests_.end()) return;
-    at_connector = entry->second;
+    request = entry->second;
     requests_.erase(entry);
   }
-  if (at_connector != 0) connector_.cancel(at_connector);
+  if (request.at_credentials != 0) credentials_.cancel(request.at_credentials);
+  if (request.at_connector != 0) connector_.cancel(request.at_connector);
 }
 
 }  // namespace ratchet

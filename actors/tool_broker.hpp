@@ -1,16 +1,19 @@
 #pragma once
-// Executes tool calls: connectors over HTTP, and the built-in tools that read artifacts on a thread of their
-// own, because a search may take long and scheduler threads must not block. It decides nothing: whether a
-// call may run was decided, and journaled, before it is asked.
+// Executes tool calls: connectors over HTTP, with the user's credential where a tool acts as the user, and
+// the built-in tools that read artifacts on a thread of their own, because a search may take long and
+// scheduler threads must not block. It decides nothing: whether a call may run was decided, and journaled,
+// before it is asked.
 
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "actors/credentials.hpp"
 #include "runtime/journal.hpp"
 #include "runtime/run/driver.hpp"
 #include "runtime/tools/builtin.hpp"
@@ -23,7 +26,8 @@ class ToolBroker {
   using Ticket = std::uint64_t;
   using OnDone = std::function<void(CallEnd)>;
 
-  ToolBroker(JournalReader& journal, Connector& connector);
+  /// All are borrowed.
+  ToolBroker(JournalReader& journal, Connector& connector, Clock& clock, Credentials& credentials);
   ~ToolBroker();
   ToolBroker(const ToolBroker&) = delete;
   ToolBroker& operator=(const ToolBroker&) = delete;
@@ -41,7 +45,22 @@ class ToolBroker {
     OnDone done;
   };
 
-  void start_request(Ticket ticket, const action::StartCall& call, OnDone done);
+  /// A call of a connector on its way: first its credential is made, then it is sent.
+  struct Request {
+    Connector::Ticket at_connector = 0;
+    Credentials::Ticket at_credentials = 0;
+  };
+
+  struct Sending;
+  void start_request(Ticket ticket, const RunId& run, const action::StartCall& call, OnDone done);
+  void add_credential(Ticket ticket,
+                      const RunId& run,
+                      const action::StartCall& call,
+                      const std::shared_ptr<Sending>& sending);
+  void credential_came(Ticket ticket, const std::shared_ptr<Sending>& sending, ExchangeAnswer answer);
+  void send(Ticket ticket, const std::shared_ptr<Sending>& sending);
+  /// Takes the request out and tells its end, unless it was cancelled.
+  void end(Ticket ticket, Sending& sending, CallEnd end);
   CallEnd read_artifact(const RunId& root,
                         const std::string& tool,
                         const std::string& args,
@@ -50,10 +69,12 @@ class ToolBroker {
 
   JournalReader& journal_;
   Connector& connector_;
+  Clock& clock_;
+  Credentials& credentials_;
   std::mutex mutex_;
   std::condition_variable changed_;
   Ticket last_ticket_ = 0;
-  std::unordered_map<Ticket, Connector::Ticket> requests_;
+  std::unordered_map<Ticket, Request> requests_;
   std::deque<Job> jobs_;
   std::unordered_set<Ticket> live_jobs_;
   bool stopping_ = false;

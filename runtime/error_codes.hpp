@@ -51,4 +51,5 @@
   X(model_unavailable, 502, "The model provider cannot be reached")              \
   X(draining, 503, "The server is shutting down")                                \
   X(store_unavailable, 503, "The journal cannot be written")                     \
+  X(identity_unavailable, 503, "User tokens cannot be verified now")             \
   X(timeout, 504, "It took too long")

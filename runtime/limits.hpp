@@ -181,6 +181,32 @@ inline constexpr std::size_t webhook_secrets_max = 4;                 // more: t
 
 static_assert(webhook_retry_min_ms < webhook_retry_max_ms && webhook_retry_max_ms < webhook_give_up_ms);
 
+// --- identity and authorisation
+// -------------------------------------------------------------------------------
+inline constexpr std::size_t user_token_bytes_max = 16u << 10;        // more: 400
+inline constexpr std::int64_t token_leeway_s = 60;                    // by which two clocks may differ
+inline constexpr std::size_t key_set_bytes_max = 256u << 10;          // of a JWKS; more: as if unreachable
+inline constexpr std::size_t key_set_keys_max = 100;                  // likewise
+inline constexpr std::size_t rsa_key_bits_min = 2'048;                // weaker keys are ignored
+inline constexpr std::size_t rsa_key_bits_max = 8'192;                // longer ones too: they cost too much
+inline constexpr std::int64_t key_set_timeout_ms = 5'000;             // of a fetch
+inline constexpr std::int64_t key_set_fresh_ms = 10 * 60'000;         // older: fetched again, used meanwhile
+inline constexpr std::int64_t key_set_patient_ms = 60 * 60'000;       // older: used only if the fetch fails
+inline constexpr std::int64_t key_set_stale_max_ms = 24 * 3'600'000;  // older: 503 identity_unavailable
+inline constexpr std::int64_t key_set_retry_ms = 1'000;               // after a fetch that failed
+inline constexpr std::int64_t key_set_unknown_retry_ms = 60'000;      // between fetches for an unknown key id
+inline constexpr std::size_t key_set_waiting_max = 1'000;             // tokens; more: 503
+inline constexpr std::size_t exchanged_tokens_max = 10'000;           // kept in memory; more: the oldest goes
+inline constexpr std::int64_t exchange_margin_ms = 30'000;           // an exchanged token is given up earlier
+inline constexpr std::int64_t exchange_unknown_life_ms = 60'000;     // of one that does not say how long
+inline constexpr std::int64_t exchange_timeout_ms = 10'000;          // of the token endpoint
+inline constexpr std::size_t exchange_reply_bytes_max = 64u << 10;   // more: the exchange failed
+inline constexpr std::size_t decision_reply_bytes_max = 256u << 10;  // more: a denial
+inline constexpr std::size_t decision_word_bytes_max = 300;          // of its reason, in the event: cut
+inline constexpr std::int64_t decision_metadata_retry_ms = 60'000;   // between two questions for it
+
+static_assert(key_set_fresh_ms < key_set_patient_ms && key_set_patient_ms < key_set_stale_max_ms);
+
 static_assert(inline_bytes_max < blob_file_bytes_min && blob_file_bytes_min < artifact_bytes_max);
 static_assert(loop_tools_max > agent_tools_max);
 static_assert(reply_bytes_max >= sse_line_bytes_max);

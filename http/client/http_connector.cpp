@@ -83,7 +83,7 @@ std::string refusal(ConnectorCall& call) {
 }
 
 bool may_be_sent_twice(const ConnectorCall& call) {
-  if (call.method == "GET" || call.method == "HEAD") return true;
+  if (call.repeatable || call.method == "GET" || call.method == "HEAD") return true;
   return std::ranges::any_of(call.headers, [](const auto& header) {
     return lower(header.first) == "idempotency-key" && !header.second.empty();
   });

@@ -14,8 +14,9 @@ class CurlConnector final : public Connector {
 
   /// Refused before a byte leaves (`not_sent`): a URL that is not http or https or carries a user, a host and
   /// port that are not in `network_allow`, headers that would change how the request is framed or to whom. A
-  /// call with an `Idempotency-Key`, a GET or a HEAD may be sent twice, where a pooled connection turns out
-  /// dead; any other is sent once at most. `reply_bytes_max` 0: limits::artifact_bytes_max.
+  /// call that is `repeatable` or has an `Idempotency-Key`, a GET or a HEAD may be sent twice, where a pooled
+  /// connection turns out dead; any other is sent once at most. `reply_bytes_max` 0:
+  /// limits::artifact_bytes_max.
   Ticket start(ConnectorCall call, OnDone on_done) override;
 
   void cancel(Ticket ticket) override { transport_.cancel(ticket); }

@@ -258,6 +258,7 @@ void RunDriver::reconcile(Stamp& stamp) {
   }
   for (const Effect& effect : wanted)
     if (!contains(started_, effect)) start(effect);
+  mark_questions();
   if (state_.cancel && !state_.finished()) {
     if (started_.empty() && stopping_.empty()) inbox_.push_back({input::Stopped{}, 0});
     return;
@@ -280,6 +281,14 @@ void RunDriver::reconcile(Stamp& stamp) {
   }
 }
 
+/// Of the questions that are started together, all but the last say that another one follows.
+void RunDriver::mark_questions() {
+  bool more = false;
+  for (auto at = actions_.rbegin(); at != actions_.rend(); ++at)
+    if (auto* judging = std::get_if<action::StartJudging>(&*at))
+      judging->question.more = std::exchange(more, true);
+}
+
 void RunDriver::start(const Effect& effect) {
   started_.push_back(effect);
   if (const auto* model = std::get_if<ModelEffect>(&effect)) {
@@ -300,6 +309,7 @@ void RunDriver::start(const Effect& effect) {
     const OpenCall& call = *state_.find_call(judge->call_id);
     JudgeQuestion question = question_of(tools_, row_of(state_), call.call_id, call.tool, call.args.text);
     question.decision_point = parts_.decision_point;
+    question.scopes = state_.scopes;
     actions_.push_back(action::StartJudging{*judge, std::move(question)});
     return;
   }
@@ -313,7 +323,8 @@ void RunDriver::start(const Effect& effect) {
                         call->execution,
                         call->args.text,
                         idempotency_key(state_, call->call_id),
-                        std::size_t{state_.started->result_cap_tokens} * limits::bytes_per_token_shown});
+                        std::size_t{state_.started->result_cap_tokens} * limits::bytes_per_token_shown,
+                        state_.token_expires_at});
 }
 
 }  // namespace ratchet

@@ -69,6 +69,7 @@ struct StartCall {
   Execution execution = Execution::call;
   std::string args, idempotency_key;
   std::size_t answer_bytes_max = 0;  ///< what the run shows of one result: a tool that pages keeps to it
+  std::optional<Timestamp> token_expires_at = {};  ///< of the user's token, where it expires
 };
 
 /// Gather the facts for the verdict on a call.
@@ -176,6 +177,7 @@ class RunDriver {
   void propose(signal::Given given, Stamp& stamp);
   void append(Decided decision, signal::Given given, Stamp& stamp);
   void reconcile(Stamp& stamp);
+  void mark_questions();
   void start(const Effect& effect);
 
   DriverParts parts_;

@@ -16,6 +16,7 @@ struct ConnectorCall {
   std::int64_t timeout_ms = 10'000;
   std::vector<std::string> network_allow;  ///< host:port; anything else is refused before a byte leaves
   std::uint64_t reply_bytes_max = 0;
+  bool repeatable = false;  ///< a question that changes nothing: it may be sent twice, whatever its method
 };
 
 /// What became of a request.
@@ -24,8 +25,8 @@ struct ConnectorOutcome {
   /// unknown: it may have (time-out, reset, or a reply that was cut or too long after the request had left).
   enum class Kind { answered, not_sent, unknown } kind = Kind::not_sent;
   int status = 0;
-  std::string body;
-  std::string text;  ///< for people, where there is no answer
+  std::string body = {};
+  std::string text = {};  ///< for people, where there is no answer
   std::int64_t latency_ms = 0;
 };
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/agent.hpp"
 #include "runtime/ids.hpp"
@@ -39,12 +40,14 @@ struct JudgeQuestion {
   std::string team, agent_id, user_id;
   std::uint32_t agent_version = 0, step = 0;
   std::string call_id;
+  std::vector<std::string> scopes;           ///< of the user's token
   std::string args;                          ///< canonical JSON; they fit the tool's schema
   std::shared_ptr<const ToolManifest> tool;  ///< these two keep the whole version alive
   std::shared_ptr<const AgentVersion> agent;
   bool hooks = false;  ///< ask the version's hooks at `pre_tool`
   bool decision_point =
-      false;  ///< ask the server's decision point, about what the hooks made of the arguments
+      false;          ///< ask the server's decision point, about what the hooks made of the arguments
+  bool more = false;  ///< another question of the same reply follows at once: they may be asked together
 };
 
 /// Gathers facts outside of the process.

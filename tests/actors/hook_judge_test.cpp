@@ -172,6 +172,25 @@ TEST_F(HookJudgeTest, WhatTheHooksLeftGoesOnToTheDecisionPoint) {
   EXPECT_EQ(told[0].hooks->args, R"({"n":1})");
 }
 
+TEST_F(HookJudgeTest, WhoJudgesNextWaitsForNoNeighbourThatAHookMayStop) {
+  auto first = question({hook("https://h/1")});
+  first.decision_point = first.more = true;
+  auto last = question({hook("https://h/1")});
+  last.decision_point = true;
+  ask(std::move(first));
+  ask(std::move(last));
+  connector.answer(2, 200, deny);
+  connector.answer(1, 200, allow);
+  ASSERT_EQ(next.questions.size(), 1u);
+  EXPECT_FALSE(next.questions[0].more) << "the one that it announced never comes";
+
+  auto unhooked = question({});
+  unhooked.hooks = false;
+  unhooked.decision_point = unhooked.more = true;
+  ask(std::move(unhooked));
+  EXPECT_TRUE(next.questions[1].more) << "without hooks they come one after the other";
+}
+
 TEST_F(HookJudgeTest, ADecisionPointThatIsNotThereAllowsNothing) {
   HookJudge alone(connector, nullptr, nullptr);
   auto asked = question({});
@@ -238,7 +257,7 @@ Paid run_with_hook(const ConnectorOutcome& answer) {
     return answered(200, "paid");
   });
   HookJudge judge(test.connector, nullptr, nullptr);
-  test.hooks = &judge;
+  test.judge = &judge;
   test.restart();
   const RunId run = test.start()->run_id;
   test.wait_for_end(run);

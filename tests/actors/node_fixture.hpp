@@ -123,7 +123,9 @@ class TestNode {
     served.config.providers.front().protocol = Protocol::scripted;
     options.served["m"] = served;
     options.concurrent_runs = concurrent_runs;
-    if (hooks) options.judge = hooks;
+    if (judge) options.judge = judge;
+    options.decision_point = decision_point;
+    options.exchange = exchange;
     options.log = [this](LogLevel, const std::string& line) {
       const std::lock_guard lock(log_mutex_);
       log += line + '\n';
@@ -204,7 +206,9 @@ class TestNode {
   OneAgent catalog;
   FakeConnector connector;
   std::size_t concurrent_runs = 100;
-  Judge* hooks = nullptr;  ///< asks them; borrowed
+  Judge* judge = nullptr;       ///< asks hooks, a decision point, or both; borrowed
+  bool decision_point = false;  ///< `judge` asks one about every call
+  std::optional<ExchangeEndpoint> exchange;
   std::string log;
   std::unique_ptr<CafNode> node;
 };
