@@ -15,5 +15,11 @@ pkg_check_modules(LMDB REQUIRED IMPORTED_TARGET lmdb>=0.9.24)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd>=1.5)
 pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium>=1.0.18)
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
+# Not by its pkg-config file, which asks for the headers of a library that it only uses inside.
+find_library(CJOSE_LIBRARY cjose REQUIRED)
+find_path(CJOSE_INCLUDE_DIR cjose/cjose.h REQUIRED)
+add_library(cjose::cjose UNKNOWN IMPORTED)
+set_target_properties(cjose::cjose PROPERTIES IMPORTED_LOCATION "${CJOSE_LIBRARY}"
+                                              INTERFACE_INCLUDE_DIRECTORIES "${CJOSE_INCLUDE_DIR}")
 find_package(GTest 1.12 CONFIG)
 find_package(benchmark CONFIG)

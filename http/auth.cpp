@@ -92,7 +92,7 @@ Result<User> parse_dev_token(std::string_view token) {
   while (!rest.empty()) {
     const auto comma = rest.find(',');
     const auto scope = rest.substr(0, comma);
-    if (!is_token_part(scope) || scope.size() > limits::user_id_bytes_max)
+    if (!is_token_part(scope) || scope.size() > limits::scope_bytes_max)
       return bad_token("a scope of the token is empty, too long, or has characters that are not visible");
     user.scopes.emplace_back(scope);
     if (user.scopes.size() > limits::scopes_max)

@@ -10,6 +10,7 @@
 #include "http/config/server_config.hpp"
 #include "http/server/message.hpp"
 #include "runtime/result.hpp"
+#include "runtime/time.hpp"
 
 namespace ratchet {
 
@@ -45,7 +46,10 @@ Result<void> check_local(const Request& request);
 /// The user that a token names.
 struct User {
   std::string id;
-  std::vector<std::string> scopes;  ///< sorted
+  std::vector<std::string> scopes;           ///< sorted
+  std::optional<Timestamp> expires_at = {};  ///< of the token; none: it does not expire
+
+  bool operator==(const User&) const = default;
 };
 
 /// Takes `dev:<user>[:<scope>,…]`. The error never contains the token. Errors: invalid_user_token.

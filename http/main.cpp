@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "actors/call_judge.hpp"
 #include "actors/hook_judge.hpp"
 #include "actors/node.hpp"
 #include "http/catalog.hpp"
@@ -19,6 +20,7 @@
 #include "http/config/listen.hpp"
 #include "http/config/secrets.hpp"
 #include "http/config/serve_options.hpp"
+#include "http/identity/users.hpp"
 #include "http/log.hpp"
 #include "http/metrics.hpp"
 #include "http/service.hpp"
@@ -40,14 +42,12 @@ int complain(const Error& error, int status) {
   return status;
 }
 
-/// The keys, each bound to the address that it was configured for.
-Result<KeyRing> read_key_ring(const std::vector<ModelEntry>& models) {
-  auto keys = read_keys(models);
-  if (!keys) return tl::unexpected(keys.error());
+/// The keys of model providers, each bound to the address that it was configured for.
+KeyRing make_key_ring(const std::vector<ModelEntry>& models, std::vector<std::vector<std::string>> keys) {
   KeyRing ring;
   for (std::size_t m = 0; m < models.size(); ++m)
-    for (std::size_t p = 0; p < keys->at(m).size(); ++p)
-      if (auto& key = keys->at(m)[p]; !key.empty())
+    for (std::size_t p = 0; p < keys.at(m).size(); ++p)
+      if (auto& key = keys.at(m)[p]; !key.empty())
         ring.add(models[m].model.name,
                  static_cast<std::uint32_t>(p),
                  {std::move(key), models[m].model.providers[p].base_url});
@@ -102,10 +102,42 @@ ServiceOptions service_options(const ServerConfig& config, bool dev) {
   ServiceOptions options;
   options.listen = config.listen;
   options.dev = dev;
-  options.dev_user_tokens = true;  // the only kind there is in this version
   options.keys = config.keys;
   options.request_bytes_max = config.limits.request_bytes;
   return options;
+}
+
+std::unique_ptr<Users> make_users(const ServerConfig& config, bool dev, Connector& connector, Clock& clock) {
+  const IdentityConfig& identity = config.identity;
+  if (identity.mode == IdentityMode::dev) return std::make_unique<DevUsers>();
+  JwtOptions options{{identity.issuer, identity.audience}, identity.jwks_url, dev};
+  return std::make_unique<JwtUsers>(std::move(options), connector, clock, write_log);
+}
+
+std::optional<ExchangeEndpoint> exchange_endpoint(const ServerConfig& config, std::string secret) {
+  const ExchangeConfig& exchange = config.identity.exchange;
+  if (exchange.token_url.empty()) return std::nullopt;
+  return ExchangeEndpoint{exchange.token_url, exchange.client_id, std::move(secret)};
+}
+
+std::optional<DecisionPointAddress> decision_point(const ServerConfig& config, std::string key) {
+  using Protocol = DecisionPointAddress::Protocol;
+  const AuthorizerConfig& authorizer = config.authorizer;
+  if (authorizer.kind == AuthorizerKind::none) return std::nullopt;
+  return DecisionPointAddress{authorizer.kind == AuthorizerKind::opa ? Protocol::opa : Protocol::authzen,
+                              authorizer.url,
+                              authorizer.path,
+                              authorizer.timeout_ms,
+                              std::move(key)};
+}
+
+/// What may surprise, but is allowed.
+void warn_of(const ServerConfig& config, bool dev) {
+  const auto warn = [](std::string text) { write_log(LogLevel::warning, text); };
+  if (config.keys.empty() && !dev) warn("no API keys are configured: every request will be refused");
+  if (!config.keys.empty() && dev) warn("--dev asks nobody for a key: the configured ones mean nothing");
+  if (config.identity.mode == IdentityMode::dev && !parse_listen(config.listen)->loopback)
+    warn("user tokens are believed as they are (identity.mode dev): a client can act for any user");
 }
 
 /// Tells where the server is: the file that others look into, and the connectors, which must not dial it.
@@ -129,15 +161,12 @@ int serve(const ServeOptions& options) {
   if (!config) return complain(config.error(), misused);
   // From here on there are threads: signals are blocked and the environment is read before them.
   StopSignals signals;
-  auto keys = read_key_ring(config->models);
+  auto keys = read_keys(*config);
   if (!keys) return complain(keys.error(), misused);
   ScriptedClient scripted;
   if (auto loaded = load_scenarios(scripted, config->models); !loaded)
     return complain(loaded.error(), misused);
-  if (config->keys.empty() && !options.dev)
-    write_log(LogLevel::warning, "no API keys are configured: every request will be refused");
-  if (!config->keys.empty() && options.dev)
-    write_log(LogLevel::warning, "--dev asks nobody for a key: the configured ones mean nothing");
+  warn_of(*config, options.dev);
   raise_descriptor_limit();
 
   auto journal = open_journal(*config);
@@ -147,9 +176,11 @@ int serve(const ServeOptions& options) {
   Metrics metrics;
   StoredCatalog catalog(**journal, configs_of(config->models));
   Transport transport;
-  CurlModelClient models(transport, scripted, clock, std::move(*keys));
+  CurlModelClient models(transport, scripted, clock, make_key_ring(config->models, std::move(keys->models)));
   CurlConnector connector(transport);
-  HookJudge hooks(connector, nullptr, &metrics);
+  const auto users = make_users(*config, options.dev, connector, clock);
+  CallJudge judge(connector, clock, decision_point(*config, std::move(keys->authorizer)), write_log);
+  HookJudge hooks(connector, &judge, &metrics);
   auto parts = node_options(*config);
   parts.journal = journal->get();
   parts.catalog = &catalog;
@@ -157,6 +188,8 @@ int serve(const ServeOptions& options) {
   parts.models = &models;
   parts.connector = &connector;
   parts.judge = &hooks;
+  parts.decision_point = config->authorizer.kind != AuthorizerKind::none;
+  parts.exchange = exchange_endpoint(*config, std::move(keys->exchange));
   parts.clock = &clock;
   parts.pack = pack_record;
   CafNode node(std::move(parts));
@@ -166,7 +199,7 @@ int serve(const ServeOptions& options) {
     if (auto done = register_files(options.agents, teams, catalog, node, clock); !done)
       return complain(done.error(), misused);
   }
-  Service service({node, node.feed(), **journal, clock, catalog, metrics},
+  Service service({node, node.feed(), **journal, clock, catalog, metrics, *users},
                   service_options(*config, options.dev));
   const auto port = service.start();
   if (!port) return complain(port.error(), failed);

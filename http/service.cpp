@@ -9,6 +9,7 @@
 
 #include "http/auth.hpp"
 #include "http/config/listen.hpp"
+#include "http/identity/users.hpp"
 #include "http/metrics.hpp"
 #include "http/openapi.hpp"
 #include "http/problem.hpp"
@@ -49,7 +50,8 @@ class Service::Impl {
         events_{parts.feed, parts.journal, workers_, counters_},
         node_(parts.node),
         journal_(parts.journal),
-        catalog_(parts.catalog) {}
+        catalog_(parts.catalog),
+        users_(parts.users) {}
 
   ~Impl() { stop(); }
 
@@ -76,7 +78,7 @@ class Service::Impl {
                      .metrics = metrics_,
                      .server = *server_,
                      .draining = draining_,
-                     .dev_user_tokens = options_.dev || options_.dev_user_tokens});
+                     .users = users_});
     return server_->start();
   }
 
@@ -87,6 +89,7 @@ class Service::Impl {
 
   void stop() {
     draining_ = true;
+    users_.stop();
     if (server_) server_->stop();
     workers_.stop();
   }
@@ -219,6 +222,7 @@ class Service::Impl {
   Node& node_;
   Journal& journal_;
   StoredCatalog& catalog_;
+  Users& users_;
   std::unique_ptr<Server> server_;
   std::optional<Api> api_;
 };

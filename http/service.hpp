@@ -5,7 +5,7 @@
 //   StoredCatalog catalog(journal, models);        // http/catalog.hpp, the node's AgentCatalog too
 //   …node…
 //   Metrics metrics;                               // http/metrics.hpp, the node's CommitObserver too
-//   Service service({node, feed, journal, clock, catalog, metrics}, options);
+//   Service service({node, feed, journal, clock, catalog, metrics, users}, options);
 //   const auto port = service.start();             // from here on requests are answered
 //   service.drain();                               // at SIGTERM, before Node::drain
 //   service.stop();                                // after it
@@ -24,6 +24,7 @@ namespace ratchet {
 
 class Metrics;
 class StoredCatalog;
+class Users;
 
 /// All are borrowed and outlive the service.
 struct ServiceParts {
@@ -33,12 +34,12 @@ struct ServiceParts {
   Clock& clock;
   StoredCatalog& catalog;
   Metrics& metrics;  ///< also the node's observer, which makes it count runs, models and tools
+  Users& users;      ///< says who a user token stands for
 };
 
 struct ServiceOptions {
   std::string listen = "127.0.0.1:8080";  ///< numeric address and port; port 0: any free one
   bool dev = false;                       ///< no key is needed, a foreign Host or Origin is refused
-  bool dev_user_tokens = false;           ///< takes `dev:<user>[:<scope>,…]`; in `dev` they are always taken
   std::vector<ClientKey> keys;
   std::int64_t request_bytes_max = limits::request_bytes_max;
 };

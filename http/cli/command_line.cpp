@@ -165,6 +165,20 @@ class CommandLine {
       return resume_run(context, run_id_);
     });
 
+    // Never as an argument: what stands there is seen by every process of the machine.
+    on_run(runs,
+           "token",
+           "Give it a fresh token of its user (RATCHET_USER_TOKEN, or standard input)",
+           [this](Context& context) -> Done {
+             std::string token = environment("RATCHET_USER_TOKEN", "");
+             if (token.empty()) std::getline(std::cin >> std::ws, token);
+             token.erase(token.find_last_not_of(" \t\r\n") + 1);
+             if (token.empty())
+               return failed(ExitStatus::usage,
+                             "there is no token in RATCHET_USER_TOKEN or on standard input");
+             return give_token(context, run_id_, token);
+           });
+
     verb = on_run(runs, "resolve", "Say what became of a call", [this](Context& context) -> Done {
       if (!happened_ && !did_not_happen_)
         return failed(ExitStatus::usage, "either --happened or --did-not-happen is needed");

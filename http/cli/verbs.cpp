@@ -130,6 +130,14 @@ Done resume_run(Context& context, const std::string& run_id) {
   });
 }
 
+Done give_token(Context& context, const std::string& run_id, const std::string& user_token) {
+  std::string json = "{\"user_token\":";
+  append_json_string(json, user_token);
+  return say(context, context.api.post(run_path(run_id, "/user_token"), json + "}"), [&](const auto& body) {
+    context.out << "event " << harmless(Fields(body).text("seq")) << "\n";
+  });
+}
+
 Done resolve_call(Context& context,
                   const std::string& run_id,
                   const std::string& call_id,

@@ -59,6 +59,8 @@ Done send_message(Context& context,
                   const std::string& content,
                   const std::string& idempotency_key);
 Done resume_run(Context& context, const std::string& run_id);
+/// Gives the run a fresh token of its user.
+Done give_token(Context& context, const std::string& run_id, const std::string& user_token);
 /// `result` is what the model is told of a call that happened.
 Done resolve_call(Context& context,
                   const std::string& run_id,

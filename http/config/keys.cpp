@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "http/config/identity_keys.hpp"
 #include "http/config/listen.hpp"
 #include "http/config/model_keys.hpp"
 #include "http/config/parse.hpp"
@@ -85,18 +86,6 @@ constexpr Key<ServerLimits> limit_keys[] = {
 
 struct Nothing {};
 
-constexpr Key<Nothing> identity_keys[] = {
-    {"mode",
-     "dev",
-     "How user tokens are verified; dev: `dev:<user>[:<scope>,…]`, believed as they are.",
-     [](Nothing&, const Value& v) { return read_off(v, "dev", "signed user tokens"); }},
-};
-constexpr Key<Nothing> authorizer_keys[] = {
-    {"kind",
-     "none",
-     "A policy decision point that is asked before each tool call.",
-     [](Nothing&, const Value& v) { return read_off(v, "none", "policy decision points"); }},
-};
 constexpr Key<Nothing> redaction_keys[] = {
     {"rules_file",
      "null",
@@ -168,13 +157,13 @@ constexpr Key<ServerConfig> server_keys[] = {
     {"identity",
      "{}",
      "The users on whose behalf runs act.",
-     read_nothing<identity_keys>,
-     list_section<Nothing, identity_keys>},
+     [](ServerConfig& c, const Value& v) { return read_identity(v, c.identity); },
+     list_identity},
     {"authorizer",
      "{}",
      "Who else is asked whether a user may.",
-     read_nothing<authorizer_keys>,
-     list_section<Nothing, authorizer_keys>},
+     [](ServerConfig& c, const Value& v) { return read_authorizer(v, c.authorizer); },
+     list_authorizer},
     {"sandbox",
      "null",
      "Where tools of tier 2 and 3 run; not in this version, so null only.",

@@ -36,6 +36,8 @@ Result<ServerConfig> load_config(const std::string& path) {
     for (auto& key : entry.api_keys)
       anchor(key.file, folder);
   }
+  anchor(config->identity.exchange.client_secret.file, folder);
+  anchor(config->authorizer.api_key.file, folder);
   return config;
 }
 

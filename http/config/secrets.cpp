@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -62,20 +63,26 @@ Result<std::string> read_key(const KeySource& source) {
   return read_file(path).and_then([&](std::string bytes) { return checked(std::move(bytes), path); });
 }
 
-Result<std::vector<std::vector<std::string>>> read_keys(const std::vector<ModelEntry>& models) {
-  std::vector<std::vector<std::string>> out;
-  for (const auto& entry : models) {
-    auto& keys = out.emplace_back();
-    for (const auto& source : entry.api_keys) {
-      auto key = read_key(source);
-      if (!key)
-        return fail(key.error().code, fmt::format("model {}: {}", entry.model.name, key.error().text));
-      keys.push_back(std::move(*key));
-    }
-  }
-  for (const auto& entry : models)
+Result<SentKeys> read_keys(const ServerConfig& config) {
+  SentKeys out;
+  std::vector<const KeySource*> sources;
+  std::optional<Error> failure;
+  const auto read = [&](const KeySource& source, std::string_view whose) {
+    sources.push_back(&source);
+    auto key = read_key(source);
+    if (!key && !failure) failure = Error{key.error().code, fmt::format("{}: {}", whose, key.error().text)};
+    return key.value_or(std::string());
+  };
+  for (const auto& entry : config.models) {
+    auto& keys = out.models.emplace_back();
     for (const auto& source : entry.api_keys)
-      if (!source.env.empty()) unsetenv(source.env.c_str());
+      keys.push_back(read(source, "model " + entry.model.name));
+  }
+  out.exchange = read(config.identity.exchange.client_secret, "identity.exchange");
+  out.authorizer = read(config.authorizer.api_key, "authorizer");
+  if (failure) return tl::unexpected(*failure);
+  for (const KeySource* source : sources)
+    if (!source->env.empty()) unsetenv(source->env.c_str());
   return out;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// The keys of model providers, read once at the start. They are held by whoever sends them and go nowhere
-// else: no event, log line, error text or child process sees one.
+// The keys that this server sends to others, read once at the start. They are held by whoever sends them and
+// go nowhere else: no event, log line, error text or child process sees one.
 
 #include <string>
 #include <vector>
@@ -14,9 +14,14 @@ namespace ratchet {
 /// the source: not there, empty, or not one line of visible ASCII.
 Result<std::string> read_key(const KeySource& source);
 
-/// The keys of all providers of all models, in their order. Variables that were read are then removed from
-/// the environment, so that no child process inherits them. Called before there are threads (setenv(3) is not
-/// safe beside them). Errors: as read_key, naming the model.
-Result<std::vector<std::vector<std::string>>> read_keys(const std::vector<ModelEntry>& models);
+struct SentKeys {
+  std::vector<std::vector<std::string>> models;  ///< of each provider of each model, in their order
+  std::string exchange, authorizer;              ///< empty: there is none
+};
+
+/// All of them. Variables that were read are then removed from the environment, so that no child process
+/// inherits them. Called before there are threads (setenv(3) is not safe beside them). Errors: as read_key,
+/// naming whose key it is.
+Result<SentKeys> read_keys(const ServerConfig& config);
 
 }  // namespace ratchet

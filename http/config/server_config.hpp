@@ -1,7 +1,7 @@
 #pragma once
 // What one server is told before it starts. Values only; the defaults here are the ones that `--help-config`
-// prints (a test keeps them equal). No secret is part of it: API keys of clients are hashes, keys of model
-// providers are named by where they are read from.
+// prints (a test keeps them equal). No secret is part of it: API keys of clients are hashes, keys that
+// the server sends are named by where they are read from.
 
 #include <cstdint>
 #include <string>
@@ -19,7 +19,7 @@ namespace ratchet {
 /// exact bytes. admin: agents and tools.
 RATCHET_ENUM(Role, read, launch, approve, audit, admin)
 
-/// Where the key of a model provider is read from; at most one is set. All empty: the provider needs none.
+/// Where a key that this server sends is read from; at most one is set. All empty: there is none.
 struct KeySource {
   std::string file;        ///< absolute, or relative to the configuration file
   std::string env;         ///< an environment variable, removed from the environment once it is read
@@ -48,6 +48,38 @@ struct ClientKey {
   bool operator==(const ClientKey&) const = default;
 };
 
+/// How user tokens are verified. dev: they are believed.
+RATCHET_ENUM(IdentityMode, dev, jwt)
+
+/// Where a user's token is exchanged for one that a tool's audience takes (RFC 8693). No token_url: nowhere.
+struct ExchangeConfig {
+  std::string token_url, client_id;
+  KeySource client_secret;
+
+  bool operator==(const ExchangeConfig&) const = default;
+};
+
+struct IdentityConfig {
+  IdentityMode mode = IdentityMode::dev;
+  std::string issuer, audience, jwks_url;  ///< of jwt
+  ExchangeConfig exchange;
+
+  bool operator==(const IdentityConfig&) const = default;
+};
+
+RATCHET_ENUM(AuthorizerKind, none, authzen, opa)
+
+/// The policy decision point that is asked about each call.
+struct AuthorizerConfig {
+  AuthorizerKind kind = AuthorizerKind::none;
+  std::string url;   ///< without a slash at its end
+  std::string path;  ///< of opa
+  std::int64_t timeout_ms = 1'000;
+  KeySource api_key;
+
+  bool operator==(const AuthorizerConfig&) const = default;
+};
+
 struct ServerLimits {
   std::int64_t concurrent_runs = 20'000;
   std::int64_t runs_per_team = 5'000;
@@ -62,6 +94,8 @@ struct ServerConfig {
   Durability durability = Durability::fsync;
   std::vector<ModelEntry> models;
   std::vector<ClientKey> keys;
+  IdentityConfig identity;
+  AuthorizerConfig authorizer;
   ServerLimits limits;
   std::int64_t drain_timeout_ms = 30'000;
   std::int64_t subagents_max_depth = 1;

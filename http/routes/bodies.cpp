@@ -17,7 +17,6 @@ namespace ratchet {
 namespace {
 
 constexpr std::int64_t json_integer_max = (1ll << 53) - 1;  // beyond, JSON's numbers are not exact
-constexpr std::size_t user_token_bytes_max = 16u << 10;
 constexpr std::size_t reason_bytes_max = 1'024;
 constexpr std::size_t blocks_max = 1'000;
 constexpr std::size_t media_type_bytes_max = 128;
@@ -209,7 +208,7 @@ Result<StartBody> read_start(const Request& request) {
     body.agent_id = reader.text("agent_id", 1, 255);
     body.agent_version = static_cast<std::uint32_t>(reader.integer("agent_version", 1, UINT32_MAX, 0));
     body.input = read_content(reader, "input");
-    body.user_token = reader.text("user_token", 1, user_token_bytes_max);
+    body.user_token = reader.text("user_token", 1, limits::user_token_bytes_max);
     body.idempotency_key = read_key(reader);
     body.budgets = read_budgets(reader);
     body.metadata = read_metadata(reader);
@@ -300,7 +299,7 @@ Result<std::string> read_user_token(const Request& request) {
   static constexpr std::array<FieldRule, 1> rules = {{{"user_token"}}};
   std::string token;
   const auto read = read_body(request, rules, [&](ObjectReader& reader) {
-    token = reader.text("user_token", 1, user_token_bytes_max);
+    token = reader.text("user_token", 1, limits::user_token_bytes_max);
   });
   if (!read) return tl::unexpected(read.error());
   return token;

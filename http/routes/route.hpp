@@ -23,6 +23,7 @@ namespace ratchet {
 
 class Metrics;
 class StoredCatalog;
+class Users;
 class Workers;
 struct EventSources;
 
@@ -37,7 +38,7 @@ struct Api {
   Metrics& metrics;
   const Server& server;
   const std::atomic<bool>& draining;
-  bool dev_user_tokens;
+  Users& users;
 };
 
 /// One request on its way to an answer.

@@ -94,6 +94,8 @@ Result<StartRun> make_command(Api& api, const Call& call, StartBody body, User u
   command.input = std::move(body.input);
   command.user_id = std::move(user.id);
   command.scopes = std::move(user.scopes);
+  command.user_token = std::move(body.user_token);
+  command.token_expires_at = user.expires_at;
   command.budgets = *budgets;
   command.idempotency_key = std::move(body.idempotency_key);
   command.fingerprint = print;
@@ -102,16 +104,12 @@ Result<StartRun> make_command(Api& api, const Call& call, StartBody body, User u
   return command;
 }
 
-void start(Api& api, CallPtr call, Done done) {
-  auto body = read_start(call->request);
-  if (!body) return done(tl::unexpected(body.error()));
-  auto user = verify_user(api, body->user_token);
-  if (!user) return done(tl::unexpected(user.error()));
-  const Hash print = fingerprint(*body, *user);
-  const auto earlier = find_earlier(api, *call, *body, print);
+void start_as(Api& api, const Call& call, StartBody body, User user, Done done) {
+  const Hash print = fingerprint(body, user);
+  const auto earlier = find_earlier(api, call, body, print);
   if (!earlier) return done(tl::unexpected(earlier.error()));
   if (*earlier) return done(answer_existing(api, **earlier));
-  auto command = make_command(api, *call, std::move(*body), std::move(*user), print);
+  auto command = make_command(api, call, std::move(body), std::move(user), print);
   if (!command) return done(tl::unexpected(command.error()));
   api.node.start_run(std::move(*command), [&api, done](Result<RunAccepted> accepted) {
     if (!accepted) return done(tl::unexpected(accepted.error()));
@@ -121,6 +119,15 @@ void start(Api& api, CallPtr call, Done done) {
     const bool posted =
         api.workers.post([&api, done, run = accepted->run_id] { done(answer_existing(api, run)); });
     if (!posted) done(fail(ErrorCode::too_many_requests, "too many requests wait for the journal"));
+  });
+}
+
+void start(Api& api, CallPtr call, Done done) {
+  auto body = read_start(call->request);
+  if (!body) return done(tl::unexpected(body.error()));
+  const std::string token = body->user_token;
+  with_user(api, token, done, [&api, call, done, body = std::move(*body)](User user) {
+    start_as(api, *call, body, std::move(user), done);
   });
 }
 

@@ -68,49 +68,35 @@ void resume(Api& api, CallPtr call, Done done) {
                       accepted(std::move(done)));
 }
 
-/// No tool of this version is handed the user's token, so nothing of it is kept: a fresh one is verified, and
-/// accepted where it changes nothing. Other scopes would have to reach the run, and that is not built.
-Result<Response> refresh_token(Api& api, const Call& call) {
-  const auto row = find_run(api, call);
-  if (!row) return tl::unexpected(row.error());
-  const auto token = read_user_token(call.request);
-  if (!token) return tl::unexpected(token.error());
-  const auto user = verify_user(api, *token);
-  if (!user) return tl::unexpected(user.error());
-  if (user->id != row->user_id)
-    return fail(
-        ErrorCode::invalid_user_token, "the token is not of the user whom the run acts for", "/user_token");
-  if (row->status == RunStatus::finished)
-    return fail(ErrorCode::run_finished, fmt::format("run {} has finished", to_string(row->run_id)));
-  std::vector<std::string> scopes;
-  const auto read = each_event(api.journal, row->run_id, 1, [&](const Event& event) {
-    if (const auto* started = std::get_if<RunStarted>(&event.payload)) scopes = started->scopes;
-    return false;
+/// The answer is the node's: it knows whether the run has finished meanwhile, and has the token sealed.
+void refresh_token(Api& api, CallPtr call, Done done) {
+  auto token = read_user_token(call->request);
+  if (!token) return done(tl::unexpected(token.error()));
+  const auto row = find_run(api, *call);
+  if (!row) return done(tl::unexpected(row.error()));
+  with_user(api, *token, done, [&api, call, done, row = *row, token = *token](User user) {
+    if (user.id != row.user_id)
+      return done(fail(ErrorCode::invalid_user_token,
+                       "the token is not of the user whom the run acts for",
+                       "/user_token"));
+    api.node.replace_user_token({.team = call->client.team,
+                                 .run_id = row.run_id,
+                                 .token = token,
+                                 .scopes = std::move(user.scopes),
+                                 .expires_at = user.expires_at,
+                                 .from = call->client.id},
+                                accepted(done));
   });
-  if (!read) return tl::unexpected(read.error());
-  if (user->scopes != scopes)
-    return fail(ErrorCode::not_supported,
-                "a token with other scopes cannot take the place of the run's",
-                "/user_token");
-  return json_response(202,
-                       json_object([&](JsonObject& body) { body.text("run_id", to_string(row->run_id)); }));
 }
 
 }  // namespace
-
-Result<User> verify_user(const Api& api, std::string_view token) {
-  if (api.dev_user_tokens) return parse_dev_token(token);
-  return fail(ErrorCode::not_supported,
-              "this server is not configured to verify user tokens (identity)",
-              "/user_token");
-}
 
 std::vector<Route> steering_routes() {
   return {
       {"POST", "/v1/runs/{run_id}/messages", Role::launch, {}, send_message},
       {"POST", "/v1/runs/{run_id}/cancel", Role::launch, {}, cancel},
       {"POST", "/v1/runs/{run_id}/calls/{call_id}/resolve", Role::approve, {}, resolve},
-      {"POST", "/v1/runs/{run_id}/user_token", Role::launch, {}, now<refresh_token>},
+      {"POST", "/v1/runs/{run_id}/user_token", Role::launch, {}, refresh_token},
       {"POST", "/v1/runs/{run_id}/resume", Role::approve, {}, resume},
   };
 }

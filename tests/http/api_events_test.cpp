@@ -325,7 +325,7 @@ class HeldReadTest : public EventsTest {
   HeldReadTest() : forged(journal) {}
 
   void SetUp() override {
-    service = std::make_unique<Service>(ServiceParts{node, feed, forged, clock, catalog, metrics}, options);
+    service = std::make_unique<Service>(parts(forged), options);
     serve_on(service->start().value());
     EventsTest::SetUp();
   }

@@ -56,7 +56,7 @@ ApiTest::~ApiTest() {
 }
 
 void ApiTest::start() {
-  service = std::make_unique<Service>(ServiceParts{node, feed, journal, clock, catalog, metrics}, options);
+  service = std::make_unique<Service>(parts(journal), options);
   const auto started = service->start();
   ASSERT_TRUE(started) << started.error().text;
   port_ = *started;

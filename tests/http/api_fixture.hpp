@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "http/catalog.hpp"
+#include "http/identity/users.hpp"
 #include "http/metrics.hpp"
 #include "http/service.hpp"
 #include "store/memory_journal.hpp"
@@ -42,6 +43,9 @@ class ApiTest : public ::testing::Test {
   /// Before the first request: changes what the service is given.
   ServiceOptions options;
   void start();
+
+  /// What a service of this test works with, over this journal.
+  ServiceParts parts(Journal& of) { return {node, feed, of, clock, catalog, metrics, *users}; }
 
   using HeaderList = std::vector<std::pair<std::string, std::string>>;
   Reply ask(std::string_view method,
@@ -74,6 +78,8 @@ class ApiTest : public ::testing::Test {
   StoredCatalog catalog;
   FakeNode node;
   Metrics metrics;
+  DevUsers dev_users;
+  Users* users = &dev_users;
   std::unique_ptr<Service> service;
 
  private:

@@ -109,7 +109,7 @@ class ForgedTest : public InspectionTest {
   ForgedTest() : forged(journal) {}
 
   void SetUp() override {
-    service = std::make_unique<Service>(ServiceParts{node, feed, forged, clock, catalog, metrics}, options);
+    service = std::make_unique<Service>(parts(forged), options);
     serve_on(service->start().value());
     InspectionTest::SetUp();
   }

@@ -104,7 +104,6 @@ class KeyedApiTest : public ApiTest {
  protected:
   KeyedApiTest() {
     options.dev = false;
-    options.dev_user_tokens = true;
     add("reader", "default", {Role::read});
     add("launcher", "default", {Role::read, Role::launch});
     add("admin", "default", {Role::read, Role::launch, Role::approve, Role::audit, Role::admin});
@@ -192,7 +191,7 @@ TEST_F(KeyedApiTest, AnotherTeamsThingsAreNotThereOnAnyVerb) {
 TEST_F(KeyedApiTest, AServerWithoutKeysStaysOnLoopback) {
   options.listen = "0.0.0.0:0";
   options.keys.clear();
-  Service exposed({node, feed, journal, clock, catalog, metrics}, options);
+  Service exposed(parts(journal), options);
   const auto started = exposed.start();
   ASSERT_FALSE(started);
   EXPECT_NE(started.error().text.find("loopback"), std::string::npos);

@@ -333,22 +333,28 @@ TEST_F(RunsTest, ResumeTakesNoBody) {
 TEST_F(RunsTest, AFreshTokenHasToBeOfTheSameUser) {
   const auto run = start_run();  // dev:alice:read
   const auto path = "/v1/runs/" + to_string(run) + "/user_token";
-  EXPECT_EQ(post(path, R"({"user_token":"dev:alice:read"})").status, 202);
+  const auto reply = post(path, R"({"user_token":"dev:alice:write,read"})");
+  EXPECT_EQ(reply.status, 202);
+  EXPECT_NE(reply.text("seq"), "(absent)");
+  ASSERT_EQ(node.tokens.size(), 1u);
+  EXPECT_EQ(node.tokens[0].run_id, run);
+  EXPECT_EQ(node.tokens[0].team, "default");
+  EXPECT_EQ(node.tokens[0].token, "dev:alice:write,read");
+  EXPECT_EQ(node.tokens[0].scopes, (std::vector<std::string>{"read", "write"}));
+  EXPECT_EQ(node.tokens[0].from, "dev");
   EXPECT_EQ(post(path, R"({"user_token":"dev:bob:read"})").code(), "invalid_user_token");
   EXPECT_EQ(post(path, R"({"user_token":"alice"})").code(), "invalid_user_token");
-  EXPECT_EQ(post(path, R"({"user_token":"dev:alice:read,write"})").code(), "not_supported");
-  node.finish(run);
-  EXPECT_EQ(post(path, R"({"user_token":"dev:alice:read"})").code(), "run_finished");
+  EXPECT_EQ(post(path, R"({})").status, 400);
+  const auto nobody = "/v1/runs/run_01ARZ3NDEKTSV4RRFFQ69G5FAV/user_token";
+  EXPECT_EQ(post(nobody, R"({"user_token":"dev:alice"})").code(), "unknown_run");
+  EXPECT_EQ(node.tokens.size(), 1u);
 }
 
-TEST_F(RunsTest, WithoutAWayToVerifyTokensNoRunStarts) {
-  options.dev = false;
-  options.keys.push_back({"k", "default", {Role::launch}, sha256("key")});
-  service->stop();
-  start();
-  const auto reply = post("/v1/runs", body(), {{"Authorization", "Bearer key"}});
-  EXPECT_EQ(reply.code(), "not_supported");
-  EXPECT_EQ(reply.text("pointer"), "/user_token");
+TEST_F(RunsTest, TheNodeIsGivenTheTokenToSeal) {
+  post("/v1/runs", R"({"agent_id":"support","input":"hello","user_token":"dev:alice:read"})");
+  ASSERT_EQ(node.started.size(), 1u);
+  EXPECT_EQ(node.started[0].user_token, "dev:alice:read");
+  EXPECT_FALSE(node.started[0].token_expires_at);
 }
 
 }  // namespace

@@ -188,6 +188,19 @@ TEST(CommandLine, JsonPrintsWhatTheApiReturnedRefusalsToo) {
   EXPECT_EQ(ran.err, "ratchet: no run (unknown_run)\n");
 }
 
+TEST(CommandLine, AFreshTokenComesFromTheEnvironmentAndNotFromTheArguments) {
+  ByteServer server({reply(R"({"seq":7})", "202 Accepted")});
+  const auto url = "http://" + server.host_port();
+  EXPECT_EQ(ratchet_command({"runs", "token", "run_1", "a-token", "--url", url.c_str()}).status, 2);
+  setenv("RATCHET_USER_TOKEN", "a.b.c", 1);
+  const auto ran = ratchet_command({"runs", "token", "run_1", "--url", url.c_str()});
+  unsetenv("RATCHET_USER_TOKEN");
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_EQ(ran.out, "event 7\n");
+  EXPECT_THAT(server.requests().at(0).head, HasSubstr("POST /v1/runs/run_1/user_token HTTP/1.1"));
+  EXPECT_EQ(server.requests().at(0).body, R"({"user_token":"a.b.c"})");
+}
+
 TEST(CommandLine, ResolvesACallEitherWay) {
   ByteServer server({reply("{}", "202 Accepted")});
   const auto url = "http://" + server.host_port();

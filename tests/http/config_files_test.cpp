@@ -76,12 +76,19 @@ TEST_F(ConfigFiles, KeysComeFromFilesCredentialsAndTheEnvironment) {
   ModelEntry entry;
   entry.model.name = "m";
   entry.api_keys = {KeySource{.file = {}, .env = "RATCHET_TEST_KEY", .credential = {}}, file, KeySource{}};
-  EXPECT_FALSE(read_keys({entry}));
+  ServerConfig config;
+  config.models = {entry, entry};
+  config.identity.exchange.client_secret.env = "RATCHET_TEST_KEY";
+  config.authorizer.api_key = file;
+  EXPECT_FALSE(read_keys(config));
   setenv("RATCHET_TEST_KEY", "sk-2", 1);
-  // Twice the same variable: it is removed only when all have been read.
-  const auto keys = read_keys({entry, entry});
+  // The same variable several times: it is removed only when all have been read.
+  const auto keys = read_keys(config);
   ASSERT_TRUE(keys) << keys.error().text;
-  EXPECT_EQ(*keys, (std::vector<std::vector<std::string>>{{"sk-2", "sk-1", ""}, {"sk-2", "sk-1", ""}}));
+  EXPECT_EQ(keys->exchange, "sk-2");
+  EXPECT_EQ(keys->authorizer, "sk-1");
+  EXPECT_EQ(keys->models,
+            (std::vector<std::vector<std::string>>{{"sk-2", "sk-1", ""}, {"sk-2", "sk-1", ""}}));
   EXPECT_EQ(std::getenv("RATCHET_TEST_KEY"), nullptr) << "a child process would inherit the key";
 }
 

@@ -49,8 +49,13 @@ std::string file_with_default(const ConfigKey& key) {
     return "models: {sonnet: {prices_usd_per_million: {" + value + "}, providers: [" + provider + "]}}";
   if (key.path.starts_with("models.<name>."))
     return "models: {sonnet: {" + value + ", providers: [" + provider + "]}}";
-  const auto dot = key.path.find('.');
-  return dot == std::string::npos ? value : key.path.substr(0, dot) + ": {" + value + "}";
+  std::string out = value;
+  for (auto sections = key.path; sections.find('.') != std::string::npos;) {
+    sections.resize(sections.rfind('.'));
+    const auto dot = sections.rfind('.');
+    out = sections.substr(dot == std::string::npos ? 0 : dot + 1) + ": {" + out + "}";
+  }
+  return out;
 }
 
 TEST(Config, EveryDefaultOfTheHelpIsTheDefaultOfTheServer) {
@@ -244,10 +249,65 @@ TEST(Config, RefusesWhatItDoesNotTakeWithLineAndColumn) {
   }
 }
 
+TEST(Config, ReadsWhoUsersAreAndWhoElseIsAsked) {
+  const auto config = taken(R"(
+identity:
+  mode: jwt
+  issuer: https://login.example
+  audience: ratchet
+  jwks_url: https://login.example/jwks
+  exchange: {token_url: "http://127.0.0.1:9/token", client_id: ratchet, client_secret_env: SECRET}
+authorizer: {kind: opa, url: "http://localhost:8181/", path: ratchet/allow, timeout_ms: 50, api_key_file: k}
+)");
+  EXPECT_EQ(config.identity.mode, IdentityMode::jwt);
+  EXPECT_EQ(config.identity.issuer, "https://login.example");
+  EXPECT_EQ(config.identity.audience, "ratchet");
+  EXPECT_EQ(config.identity.jwks_url, "https://login.example/jwks");
+  EXPECT_EQ(config.identity.exchange.client_secret.env, "SECRET");
+  EXPECT_EQ(config.authorizer.kind, AuthorizerKind::opa);
+  EXPECT_EQ(config.authorizer.url, "http://localhost:8181");
+  EXPECT_EQ(config.authorizer.path, "ratchet/allow");
+  EXPECT_EQ(config.authorizer.timeout_ms, 50);
+  EXPECT_EQ(config.authorizer.api_key.file, "k");
+}
+
+TEST(Config, RefusesIdentityAndAuthorizersThatAreHalfSaidOrNotToBeTrusted) {
+  const std::string jwt = "mode: jwt, issuer: i, audience: a";
+  const std::pair<std::string, const char*> cases[] = {
+      {"identity: {mode: none}", "'none' is none of: dev, jwt"},
+      {"identity: {mode: jwt}", "'issuer' is missing"},
+      {"identity: {mode: jwt, issuer: i, jwks_url: \"https://x/k\"}", "'audience' is missing"},
+      {"identity: {" + jwt + "}", "'jwks_url' is missing"},
+      {"identity: {" + jwt + ", jwks_url: \"http://login.example/k\"}", "has to be https"},
+      {"identity: {" + jwt + ", jwks_url: \"http://127.0.0.1.evil.example/k\"}", "has to be https"},
+      {"identity: {" + jwt + ", jwks_url: \"file:///etc/passwd\"}", "file"},
+      {"identity: {issuer: i}", "need `mode: jwt`"},
+      {"identity: {exchange: {token_url: \"https://x/t\"}}", "'client_id' is missing"},
+      {"identity: {exchange: {client_id: c}}", "'token_url' is missing"},
+      {"identity: {exchange: {token_url: \"https://x/t\", client_id: c}}", "'client_secret_file' is missing"},
+      {"identity: {exchange: {token_url: \"https://x/t\", client_id: c, client_secret_file: f, "
+       "client_secret_env: E}}",
+       "only one of client_secret_file"},
+      {"authorizer: {kind: cedar}", "'cedar' is none of: none, authzen, opa"},
+      {"authorizer: {kind: authzen}", "'url' is missing"},
+      {"authorizer: {url: \"https://pdp\"}", "needs `kind: authzen`"},
+      {"authorizer: {kind: authzen, url: \"http://pdp.example\"}", "has to be https"},
+      {"authorizer: {kind: authzen, url: \"https://pdp/?a=1\"}", "query"},
+      {"authorizer: {kind: authzen, url: \"https://pdp\", path: p}", "only `kind: opa`"},
+      {"authorizer: {kind: opa, url: \"https://pdp\"}", "'path' is missing"},
+      {"authorizer: {kind: opa, url: \"https://pdp\", path: ../secret}", "is not names"},
+      {"authorizer: {kind: opa, url: \"https://pdp\", path: p, timeout_ms: 0}", "timeout_ms"},
+  };
+  for (const auto& [yaml, text] : cases) {
+    const auto error = refused(yaml);
+    EXPECT_EQ(name(error.code), "invalid_request") << yaml;
+    EXPECT_THAT(error.text, StartsWith("line 1, column")) << yaml;
+    EXPECT_THAT(error.text, HasSubstr(text)) << yaml;
+  }
+}
+
 TEST(Config, RefusesWhatThisVersionDoesNotDoInsteadOfIgnoringIt) {
-  for (const char* yaml : {"identity: {mode: jwt}",
-                           "authorizer: {kind: opa}",
-                           "sandbox: {tier2: {launcher: oci}}",
+  for (const char* yaml : {"sandbox: {tier2: {launcher: oci}}",
                            "subagents: {max_depth: 2}",
                            "require_eval: true",
                            "replay_environment: true",
