@@ -270,7 +270,8 @@ class RunShell {
            EffectEnded{
                std::make_shared<Input>(input::CallEnded{effect.call_id, effect.attempt, std::move(end)})});
     };
-    call_tickets_[effect] = parts_->broker.start(run_, row_.root_run_id, start, std::move(on_done));
+    call_tickets_[effect] =
+        parts_->broker.start({run_, row_.root_run_id, row_.team, row_.user_id}, start, std::move(on_done));
   }
 
   void act(action::StartJudging& start) {

@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include <fmt/format.h>
+
 #include "runtime/json/utf8.hpp"
 #include "runtime/tools/http_template.hpp"
 
@@ -58,31 +60,33 @@ ToolBroker::~ToolBroker() {
   worker_.join();
 }
 
-ToolBroker::Ticket ToolBroker::start(const RunId& run,
-                                     const RunId& root,
-                                     const action::StartCall& call,
-                                     OnDone done) {
+ToolBroker::Ticket ToolBroker::start(const Caller& caller, const action::StartCall& call, OnDone done) {
   Ticket ticket;
   {
     const std::lock_guard lock(mutex_);
     ticket = ++last_ticket_;
   }
   if (call.tool->kind == ToolKind::http) {
-    start_request(ticket, run, call, std::move(done));
+    start_request(ticket, caller, call, std::move(done));
     return ticket;
   }
   const std::string tool = call.tool->name;
   const std::int64_t timeout_ms = call.tool->timeout_ms;
-  auto work =
-      [this, run, root, tool, args = call.args, ticket, timeout_ms, bytes_max = call.answer_bytes_max] {
-        const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
-        const auto stop = [this, ticket, deadline] {
-          if (std::chrono::steady_clock::now() >= deadline) return true;
-          const std::lock_guard lock(mutex_);
-          return !live_jobs_.contains(ticket);
-        };
-        return read_artifact(root, tool, args, {bytes_max, stop});
-      };
+  auto work = [this,
+               root = caller.root,
+               tool,
+               args = call.args,
+               ticket,
+               timeout_ms,
+               bytes_max = call.answer_bytes_max] {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
+    const auto stop = [this, ticket, deadline] {
+      if (std::chrono::steady_clock::now() >= deadline) return true;
+      const std::lock_guard lock(mutex_);
+      return !live_jobs_.contains(ticket);
+    };
+    return read_artifact(root, tool, args, {bytes_max, stop});
+  };
   {
     const std::lock_guard lock(mutex_);
     live_jobs_.insert(ticket);
@@ -92,7 +96,21 @@ ToolBroker::Ticket ToolBroker::start(const RunId& run,
   return ticket;
 }
 
-void ToolBroker::start_request(Ticket ticket, const RunId& run, const action::StartCall& call, OnDone done) {
+std::string ToolBroker::over_rate(const Caller& caller, const action::StartCall& call) {
+  if (!call.tool->rate_limit || call.execution != Execution::call || call.effect.attempt > 1) return {};
+  const std::string key = rate_key(*call.tool, caller.team, caller.user_id, to_string(caller.run));
+  const auto wait_ms = rates_.take(key, *call.tool->rate_limit, clock_.now());
+  if (!wait_ms) return {};
+  return fmt::format("{} was called too often, so this call was not sent. There is room again in {} s.",
+                     call.tool->name,
+                     (*wait_ms + 999) / 1'000);
+}
+
+void ToolBroker::start_request(Ticket ticket,
+                               const Caller& caller,
+                               const action::StartCall& call,
+                               OnDone done) {
+  if (auto why = over_rate(caller, call); !why.empty()) return done(ended(ToolStatus::error, std::move(why)));
   const bool check = call.execution == Execution::status_check;
   auto request = check ? render_status_check(*call.tool, call.args, call.idempotency_key, call.effect.call_id)
                        : render_call(*call.tool, call.args, call.idempotency_key);
@@ -104,7 +122,7 @@ void ToolBroker::start_request(Ticket ticket, const RunId& run, const action::St
     const std::lock_guard lock(mutex_);
     requests_.emplace(ticket, Request{});
   }
-  if (call.tool->auth.as_user) return add_credential(ticket, run, call, sending);
+  if (call.tool->auth.as_user) return add_credential(ticket, caller.run, call, sending);
   send(ticket, sending);
 }
 

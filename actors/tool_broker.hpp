@@ -14,6 +14,7 @@
 #include <unordered_set>
 
 #include "actors/credentials.hpp"
+#include "actors/rate_limiter.hpp"
 #include "runtime/journal.hpp"
 #include "runtime/run/driver.hpp"
 #include "runtime/tools/builtin.hpp"
@@ -23,6 +24,12 @@ namespace ratchet {
 
 class ToolBroker {
  public:
+  /// Whose call it is.
+  struct Caller {
+    RunId run, root;
+    std::string_view team, user_id;
+  };
+
   using Ticket = std::uint64_t;
   using OnDone = std::function<void(CallEnd)>;
 
@@ -34,7 +41,7 @@ class ToolBroker {
 
   /// Starts the execution and returns at once. `done` is called once, on another thread or on this one,
   /// unless `cancel` came before. From any thread.
-  Ticket start(const RunId& run, const RunId& root, const action::StartCall& call, OnDone done);
+  Ticket start(const Caller& caller, const action::StartCall& call, OnDone done);
   /// After it returns, `done` does not begin any more.
   void cancel(Ticket ticket);
 
@@ -52,7 +59,10 @@ class ToolBroker {
   };
 
   struct Sending;
-  void start_request(Ticket ticket, const RunId& run, const action::StartCall& call, OnDone done);
+  void start_request(Ticket ticket, const Caller& caller, const action::StartCall& call, OnDone done);
+  /// Why the call has to wait, by the rate limit of its tool; empty: it is counted and may go. Further
+  /// attempts of a call are part of it: refused, they would leave it in doubt.
+  std::string over_rate(const Caller& caller, const action::StartCall& call);
   void add_credential(Ticket ticket,
                       const RunId& run,
                       const action::StartCall& call,
@@ -71,6 +81,7 @@ class ToolBroker {
   Connector& connector_;
   Clock& clock_;
   Credentials& credentials_;
+  RateLimiter rates_;
   std::mutex mutex_;
   std::condition_variable changed_;
   Ticket last_ticket_ = 0;

@@ -53,6 +53,7 @@ inline constexpr std::size_t header_bytes_max = 1'024;  // of a value
 inline constexpr std::size_t template_places_max = 64;
 inline constexpr std::size_t template_body_bytes_max = 64u << 10;
 inline constexpr std::int64_t idempotency_ttl_seconds_max = 365ll * 86'400;
+inline constexpr std::int64_t rate_calls_max = 1'000'000;  // of a rate limit
 // a call that has more is `invalid`, and the model is told
 inline constexpr std::size_t url_bytes_max = 8u << 10;             // filled in; a template: 422
 inline constexpr std::size_t connector_body_bytes_max = 8u << 20;  // filled in
@@ -109,6 +110,7 @@ inline constexpr std::size_t audit_violations_max = 100;   // of one run; more a
 // -----------------------------------------------------------------------------------------------------
 inline constexpr std::size_t recovering_max = 256;  // runs that are folded at once after a start; others wait
 inline constexpr std::int64_t store_retry_ms = 500;     // a run whose append found no room tries again after
+inline constexpr std::size_t rate_keys_max = 100'000;   // counted at once; calls of a further one wait
 inline constexpr std::size_t commit_batch_max = 4'096;  // more wait for the next transaction
 inline constexpr std::size_t stream_queue_bytes_max = 256u << 10;  // a reader this far behind is disconnected
 inline constexpr std::size_t streams_max = 10'000;                 // more: 429

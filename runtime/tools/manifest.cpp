@@ -36,7 +36,7 @@ constexpr FieldRule manifest_fields[] = {
     {"filesystem"},
     {"network"},
     {"auth"},
-    {"rate_limit", "rates are not enforced by this version; leave it out"},
+    {"rate_limit"},
     {"side_effects"},
     {"idempotency"},
     {"idempotency_ttl_seconds"},
@@ -137,6 +137,13 @@ class ManifestParser {
     manifest_.timeout_ms =
         fields_.integer("timeout_ms", 1, limits::tool_timeout_ms_max, manifest_.timeout_ms);
     manifest_.repeatable = fields_.boolean("repeatable", false);
+    if (fields_.has("rate_limit")) {
+      auto limit = parse_rate_limit(fields_.text("rate_limit", 1, 64));
+      if (limit)
+        manifest_.rate_limit = *limit;
+      else
+        fields_.invalid("rate_limit", limit.error().text);
+    }
     manifest_.network_allow =
         fields_.object("network", network_fields).texts("allow", limits::network_allow_max, 260);
     for (std::size_t i = 0; i < manifest_.network_allow.size(); ++i)

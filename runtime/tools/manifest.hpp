@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "runtime/content.hpp"
 #include "runtime/result.hpp"
 #include "runtime/tools/approval.hpp"
+#include "runtime/tools/rate_limit.hpp"
 #include "runtime/tools/schema.hpp"
 #include "runtime/tools/types.hpp"
 
@@ -53,7 +55,8 @@ struct ToolManifest {
   HttpTemplate status_check;  ///< idempotency status_check: GET; 200 it happened, the body is its result; 404
                               ///< it did not
   bool repeatable = false;
-  ApprovalRule approval;  ///< makes the policy's word stricter, never weaker
+  std::optional<RateLimit> rate_limit;  ///< none: as often as the budgets allow
+  ApprovalRule approval;                ///< makes the policy's word stricter, never weaker
   ToolAuth auth;
 
   Json source;  ///< the manifest as it was registered, canonical; its SHA-256 is the digest
