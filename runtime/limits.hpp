@@ -48,6 +48,9 @@ inline constexpr std::int64_t max_output_tokens_max = 10'000'000;  // of an agen
 inline constexpr std::size_t description_bytes_max = 8u << 10;
 inline constexpr std::size_t network_allow_max = 32;
 inline constexpr std::size_t schema_patterns_max = 32;
+inline constexpr std::size_t schema_nodes_max = 10'000;     // schemas within a schema
+inline constexpr std::size_t schema_chain_max = 64;         // that refer to each other for one value
+inline constexpr std::size_t schema_in_place_max = 10'000;  // evaluations for one value
 inline constexpr std::size_t template_headers_max = 32;
 inline constexpr std::size_t header_bytes_max = 1'024;  // of a value
 inline constexpr std::size_t template_places_max = 64;
@@ -58,6 +61,7 @@ inline constexpr std::int64_t rate_calls_max = 1'000'000;  // of a rate limit
 inline constexpr std::size_t url_bytes_max = 8u << 10;             // filled in; a template: 422
 inline constexpr std::size_t connector_body_bytes_max = 8u << 20;  // filled in
 inline constexpr std::size_t schema_steps_max = 2'000'000;         // to check the arguments
+inline constexpr std::size_t schema_depth_max = 1'024;             // schemas within each other, meanwhile
 inline constexpr std::size_t search_matches_max = 200;
 // a command line that has more cannot be judged: a person is asked
 inline constexpr std::size_t command_line_bytes_max = 64u << 10;
@@ -211,6 +215,7 @@ static_assert(key_set_fresh_ms < key_set_patient_ms && key_set_patient_ms < key_
 
 static_assert(inline_bytes_max < blob_file_bytes_min && blob_file_bytes_min < artifact_bytes_max);
 static_assert(loop_tools_max > agent_tools_max);
+static_assert(schema_depth_max > 2 * (json_depth_max + schema_chain_max));
 static_assert(reply_bytes_max >= sse_line_bytes_max);
 static_assert(calls_per_reply_max < commit_batch_max);
 static_assert(result_cap_tokens_max * bytes_per_token_shown <= inline_bytes_max);

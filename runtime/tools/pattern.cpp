@@ -12,6 +12,10 @@ Result<std::unique_ptr<re2::RE2>> compile_pattern(std::string_view pattern) {
         ErrorCode::invalid_request,
         fmt::format(
             "the pattern has {} bytes; at most {} are taken", pattern.size(), limits::pattern_bytes_max));
+  return compile_re2(pattern);
+}
+
+Result<std::unique_ptr<re2::RE2>> compile_re2(std::string_view pattern) {
   re2::RE2::Options options;
   options.set_log_errors(false);
   options.set_max_mem(limits::pattern_memory_max);

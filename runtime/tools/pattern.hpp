@@ -15,4 +15,7 @@ namespace ratchet {
 /// Errors: invalid_request, with what RE2 does not take.
 Result<std::unique_ptr<re2::RE2>> compile_pattern(std::string_view pattern);
 
+/// The same for a text that we wrote out of a bounded one: only what it compiles to is bounded.
+Result<std::unique_ptr<re2::RE2>> compile_re2(std::string_view pattern);
+
 }  // namespace ratchet

@@ -1,11 +1,14 @@
 #pragma once
-// What a tool's arguments must look like: a bounded subset of JSON Schema 2020-12. A keyword outside of it is
-// refused when the tool is registered, so that a schema never promises what is not checked.
+// What a tool's arguments must look like: JSON Schema 2020-12 with its vocabularies core, applicator,
+// validation and unevaluated, within one document. What is not checked is refused when the tool is
+// registered, so that a schema never promises more than it holds. The work is done in schema/.
 //
-//   checked      type, properties, required, additionalProperties, items, enum, const, minimum, maximum,
-//                exclusiveMinimum, exclusiveMaximum, minLength, maxLength, minItems, maxItems, pattern (RE2),
-//                and true and false as schemas
-//   annotations  title, description, default, examples, format, $schema, $comment, deprecated
+//   checked      all keywords of those vocabularies; `$ref`, `$anchor`, `$dynamicRef` within the document;
+//                patterns with RE2
+//   annotations  title, description, default, examples, deprecated, readOnly, writeOnly, format, content…,
+//                $comment, and names that begin with x-
+//   draft-07     is taken where `$schema` names it, but for what the two read differently
+//   refused      references to other documents, `$id` below the root, `$vocabulary`, any other keyword
 
 #include <memory>
 #include <optional>
@@ -18,7 +21,9 @@
 
 namespace ratchet {
 
-struct SchemaNode;
+namespace schema {
+struct Graph;
+}
 
 /// A compiled schema. Immutable and cheap to copy; used from any thread. A default one takes every object.
 class ArgumentSchema {
@@ -26,8 +31,7 @@ class ArgumentSchema {
   ArgumentSchema() = default;
 
   /// Compiles the schema of a tool's arguments: its root must be of type object. At most
-  /// limits::schema_bytes_max. Errors: not_supported (a keyword, a pattern RE2 does not take),
-  /// invalid_definition; with a pointer into the schema.
+  /// limits::schema_bytes_max. Errors: as schema::compile; with a pointer into the schema.
   static Result<ArgumentSchema> compile(std::string_view json);
 
   /// Nothing if the arguments fit. Otherwise what is wrong with them, worded for the model that sent them:
@@ -35,18 +39,19 @@ class ArgumentSchema {
   /// limits::schema_message_bytes_max bytes. Arguments that would take too long to check do not fit.
   std::optional<std::string> check(std::string_view args_json) const;
 
-  /// Whether the schema promises that every object it accepts has a value at `pointer` (RFC 6901).
+  /// Whether the schema promises that every object it accepts has a value at `pointer` (RFC 6901). A yes is
+  /// certain; of what only anyOf, oneOf, if or a dependency would say there is none.
   bool promises(std::string_view pointer) const;
-  /// Whether it names every step of `pointer`, as a property or an item of an array: what it does not name is
-  /// a slip of the pen.
+  /// Whether it, or a schema that it may apply, names every step of `pointer`, as a property or an item of an
+  /// array: what it does not name is a slip of the pen.
   bool knows(std::string_view pointer) const;
   /// The properties that it names, sorted.
   std::vector<std::string> properties() const;
 
  private:
-  explicit ArgumentSchema(std::shared_ptr<const SchemaNode> root) : root_(std::move(root)) {}
+  explicit ArgumentSchema(std::shared_ptr<const schema::Graph> graph) : graph_(std::move(graph)) {}
 
-  std::shared_ptr<const SchemaNode> root_;
+  std::shared_ptr<const schema::Graph> graph_;
 };
 
 }  // namespace ratchet

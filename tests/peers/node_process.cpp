@@ -21,7 +21,7 @@ const std::string folder = RATCHET_SOURCE_DIR "/tests/peers";
 std::string printed_by(const std::string& command) {
   const std::unique_ptr<FILE, decltype(&pclose)> pipe(popen((command + " 2>/dev/null").c_str(), "r"), pclose);
   std::string out;
-  std::array<char, 256> buffer;
+  std::array<char, 4'096> buffer;
   while (pipe && std::fgets(buffer.data(), buffer.size(), pipe.get()) != nullptr)
     out += buffer.data();
   return out;
@@ -49,10 +49,18 @@ std::optional<std::string> find_node() {
 }
 
 std::string peers_missing() {
-  if (!std::filesystem::exists(folder + "/node_modules/@copilotkit/aimock"))
-    return "tests/peers/node_modules is not installed: npm ci --prefix tests/peers";
+  for (const std::string package : {"@copilotkit/aimock", "ajv"})
+    if (!std::filesystem::exists(folder + "/node_modules/" + package))
+      return package + " is not installed in tests/peers: npm ci --prefix tests/peers";
   if (!find_node()) return "there is no Node of version 20.15 or later";
   return {};
+}
+
+std::string printed_by_node(const std::vector<std::string>& args) {
+  std::string command = "cd '" + folder + "' && " + find_node().value_or("node");
+  for (const auto& arg : args)
+    command += " '" + arg + "'";
+  return printed_by(command);
 }
 
 NodeProcess::NodeProcess(const std::vector<std::string>& args) {

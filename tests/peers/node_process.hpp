@@ -14,6 +14,9 @@ std::optional<std::string> find_node();
 /// Why tests with npm packages cannot run here; empty: they can.
 std::string peers_missing();
 
+/// What `node <args>` prints in tests/peers, until it ends.
+std::string printed_by_node(const std::vector<std::string>& args);
+
 class NodeProcess {
  public:
   /// Starts `node <args>` in tests/peers and waits until it prints an address (`http://…` or `https://…`).

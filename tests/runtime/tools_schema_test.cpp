@@ -126,22 +126,28 @@ TEST(Schema, NamesThreeFaultsAndStaysShort) {
 
 TEST(Schema, RefusesAtRegistrationWhatItDoesNotCheck) {
   const std::tuple<std::string_view, ErrorCode, std::string_view> cases[] = {
-      {R"({"type":"object","anyOf":[]})", ErrorCode::not_supported, "/anyOf"},
-      {R"({"type":"object","properties":{"x/y":{"$ref":"#"}}})",
+      {R"({"type":"object","anyOf":[]})", ErrorCode::invalid_definition, "/anyOf"},
+      {R"({"type":"object","maxlength":2})", ErrorCode::not_supported, "/maxlength"},
+      {R"({"type":"object","properties":{"x/y":{"nullable":true}}})",
        ErrorCode::not_supported,
-       "/properties/x~1y/$ref"},
-      {R"({"type":"object","properties":{"x":{"multipleOf":2}}})",
-       ErrorCode::not_supported,
+       "/properties/x~1y/nullable"},
+      {R"({"type":"object","properties":{"x":{"multipleOf":0}}})",
+       ErrorCode::invalid_definition,
        "/properties/x/multipleOf"},
+      {R"({"type":"object","$vocabulary":{}})", ErrorCode::not_supported, "/$vocabulary"},
+      {R"({"type":"object","dependencies":{}})", ErrorCode::not_supported, "/dependencies"},
+      {R"({"type":"object","uniqueItems":1})", ErrorCode::invalid_definition, "/uniqueItems"},
+      {R"({"type":"object","minProperties":1.5})", ErrorCode::invalid_definition, "/minProperties"},
+      {R"({"type":"object","patternProperties":{"(":{}}})", ErrorCode::not_supported, "/patternProperties/("},
+      {R"({"type":"object","dependentRequired":{"a":"b"}})",
+       ErrorCode::invalid_definition,
+       "/dependentRequired/a"},
       {R"j({"type":"object","properties":{"x":{"pattern":"(?=a)"}}})j",
        ErrorCode::not_supported,
        "/properties/x/pattern"},
       {R"j({"type":"object","properties":{"x":{"pattern":"(((a{100}){100}){100})"}}})j",
        ErrorCode::not_supported,
        "/properties/x/pattern"},
-      {R"({"type":"object","properties":{"x":{"enum":[1],"const":1}}})",
-       ErrorCode::not_supported,
-       "/properties/x/enum"},
       {R"({"type":"object","properties":{"x":{"type":"str"}}})",
        ErrorCode::invalid_definition,
        "/properties/x/type"},
@@ -191,12 +197,11 @@ TEST(Schema, BoundsSchemas) {
 }
 
 TEST(Schema, RefusesArgumentsThatTakeTooLongToCheck) {
-  std::string choices, items;
-  for (int i = 0; i < 6'000; ++i)
-    choices += (i ? "," : "") + std::to_string(i);
+  std::string items;
   for (int i = 0; i < 100'000; ++i)
     items += i ? ",5999" : "5999";
-  const auto schema = about(R"({"items":{"enum":[)" + choices + "]}}");
+  const auto schema =
+      about(R"({"items":{"allOf":[{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}]}})");
   EXPECT_EQ(verdict(schema, "{\"a\":[5999]}"), "ok");
   EXPECT_EQ(verdict(schema, "{\"a\":[" + items + "]}"), "the arguments are too large to be checked");
   const auto pattern = about(R"j({"pattern":"(a|aa|aaa){400}b"})j");
