@@ -184,7 +184,8 @@ void unwrap_shell(Words words, bool open_ended, PartCollector& parts) {
 
 void unwrap_eval(Words words, bool open_ended, PartCollector& parts) {
   std::string text;
-  for (const ShellWord& word : words.subspan(1)) {
+  const bool ends_options = words.size() > 1 && words[1].known && words[1].text == "--";
+  for (const ShellWord& word : words.subspan(ends_options ? 2 : 1)) {
     if (!word.known) return parts.unknown("the text of eval is an expansion");
     text.append(text.empty() ? "" : " ").append(word.text);
   }

@@ -241,11 +241,18 @@ void ShellParser::function() {
 
 void ShellParser::simple_command() {
   std::vector<ShellWord> words;
+  bool ended_for_sh = false;
   while (true) {
     skip_blanks();
     if (at_end()) break;
-    if (redirection()) continue;
+    const bool redirects_both = sees("&>");
+    if (redirection()) {
+      ended_for_sh = ended_for_sh || redirects_both;
+      continue;
+    }
     if (!at_word() || peek() == '#') break;
+    // To bash `a &>f b` is one command, to sh it is `a &` and `>f b`.
+    if (ended_for_sh) return give_up("words after &>");
     const bool assigns = words.empty() && begins_with_assignment(text_.substr(at_));
     const std::size_t from = at_;
     ShellWord next = word();
