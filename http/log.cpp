@@ -29,30 +29,37 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
 /// The message as it may stand in a line: a text that somebody else wrote cannot begin another one.
 class SafeText final : public spdlog::custom_flag_formatter {
  public:
-  explicit SafeText(bool json) : json_(json) {}
+  SafeText(bool json, std::shared_ptr<const Redactor> redactor)
+      : json_(json), redactor_(std::move(redactor)) {}
 
   void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& out) override {
+    std::string_view said(message.payload.data(), message.payload.size());
+    const auto redacted = redactor_->text(said);
+    if (redacted) said = *redacted;
     std::string text;
     if (json_) {
-      append_json_string(text, {message.payload.data(), message.payload.size()});
+      append_json_string(text, said);
     } else {
-      for (const char c : message.payload)
+      for (const char c : said)
         text += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? ' ' : c;
     }
     out.append(text.data(), text.data() + text.size());
   }
 
-  std::unique_ptr<custom_flag_formatter> clone() const override { return std::make_unique<SafeText>(json_); }
+  std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<SafeText>(json_, redactor_);
+  }
 
  private:
   bool json_;
+  std::shared_ptr<const Redactor> redactor_;
 };
 
 }  // namespace
 
-void configure_log(bool json) {
+void configure_log(bool json, std::shared_ptr<const Redactor> redactor) {
   auto formatter = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc);
-  formatter->add_flag<SafeText>('*', json);
+  formatter->add_flag<SafeText>('*', json, std::move(redactor));
   formatter->set_pattern(json ? R"({"at":"%Y-%m-%dT%H:%M:%S.%fZ","level":"%l","text":%*})"
                               : "%Y-%m-%dT%H:%M:%S.%fZ %l %*");
   auto logger =

@@ -159,6 +159,9 @@ int serve(const ServeOptions& options) {
   configure_log(options.log_json);
   const auto config = resolve(options);
   if (!config) return complain(config.error(), misused);
+  const auto redactor = load_redactor(config->redaction_rules_file);
+  if (!redactor) return complain(redactor.error(), misused);
+  configure_log(options.log_json, *redactor);
   // From here on there are threads: signals are blocked and the environment is read before them.
   StopSignals signals;
   auto keys = read_keys(*config);
@@ -199,8 +202,9 @@ int serve(const ServeOptions& options) {
     if (auto done = register_files(options.agents, teams, catalog, node, clock); !done)
       return complain(done.error(), misused);
   }
-  Service service({node, node.feed(), **journal, clock, catalog, metrics, *users},
-                  service_options(*config, options.dev));
+  auto offered = service_options(*config, options.dev);
+  offered.redactor = *redactor;
+  Service service({node, node.feed(), **journal, clock, catalog, metrics, *users}, std::move(offered));
   const auto port = service.start();
   if (!port) return complain(port.error(), failed);
   auto address = *parse_listen(config->listen);

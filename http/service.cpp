@@ -17,6 +17,7 @@
 #include "http/server/event_stream.hpp"
 #include "http/server/server.hpp"
 #include "http/server/workers.hpp"
+#include "http/shown.hpp"
 #include "runtime/ids.hpp"
 
 namespace ratchet {
@@ -78,7 +79,8 @@ class Service::Impl {
                      .metrics = metrics_,
                      .server = *server_,
                      .draining = draining_,
-                     .users = users_});
+                     .users = users_,
+                     .redactor = options_.redactor});
     return server_->start();
   }
 
@@ -99,6 +101,7 @@ class Service::Impl {
   struct Track {
     std::string request_id, method, target, remote;
     std::string_view route;
+    Sight sight = Sight::all;  ///< until it is known who asks
     std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
   };
 
@@ -133,6 +136,7 @@ class Service::Impl {
     track.route = route->pattern;
     auto client = admit(request, *route);
     if (!client) return tl::unexpected(client.error());
+    track.sight = sight_of(*client, *route);
     if (auto known = check_parameters(*route, target->query); !known) return known;
     if (!route->handle)
       return fail(ErrorCode::not_supported,
@@ -180,8 +184,9 @@ class Service::Impl {
     done(std::move(response));
   }
 
-  /// Headers, metrics and the log of an answer.
-  Response finish(const Track& track, Response response) {
+  /// What may be shown of an answer; its headers, metrics and log.
+  Response finish(const Track& track, Response answer) {
+    auto response = shown(std::move(answer), track.sight, *options_.redactor);
     response.headers.emplace_back("X-Request-Id", track.request_id);
     response.headers.emplace_back("Cache-Control", "no-store");
     response.headers.emplace_back("X-Content-Type-Options", "nosniff");

@@ -18,6 +18,7 @@
 #include "http/config/server_config.hpp"
 #include "runtime/journal.hpp"
 #include "runtime/node.hpp"
+#include "runtime/redact/redactor.hpp"
 #include "runtime/time.hpp"
 
 namespace ratchet {
@@ -42,6 +43,8 @@ struct ServiceOptions {
   bool dev = false;                       ///< no key is needed, a foreign Host or Origin is refused
   std::vector<ClientKey> keys;
   std::int64_t request_bytes_max = limits::request_bytes_max;
+  /// What clients without the role audit are not shown.
+  std::shared_ptr<const Redactor> redactor = Redactor::standard();
 };
 
 class Service {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <sstream>
 #include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
@@ -94,6 +95,22 @@ Result<void> write_listen_file(const std::string& data_dir, const ListenAddress&
   if (!file || std::rename(fresh.c_str(), path.c_str()) != 0)
     return fail(ErrorCode::store_unavailable, fmt::format("cannot write {}: {}", path, std::strerror(errno)));
   return {};
+}
+
+Result<std::shared_ptr<const Redactor>> load_redactor(const std::string& rules_file) {
+  if (rules_file.empty()) return Redactor::standard();
+  std::ifstream file(rules_file, std::ios::binary);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf()))
+    return fail(ErrorCode::not_found, fmt::format("redaction.rules_file: cannot read {}", rules_file));
+  const auto named = [&](const Error& error) {
+    return tl::unexpected(Error{error.code, fmt::format("{}: {}", rules_file, error.text), error.pointer});
+  };
+  const auto rules = parse_redaction_rules(text.str());
+  if (!rules) return named(rules.error());
+  auto redactor = Redactor::make(*rules);
+  if (!redactor) return named(redactor.error());
+  return redactor;
 }
 
 Result<void> register_files(const std::string& path,

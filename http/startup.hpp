@@ -10,6 +10,7 @@
 #include "http/config/listen.hpp"
 #include "http/config/server_config.hpp"
 #include "runtime/node.hpp"
+#include "runtime/redact/redactor.hpp"
 #include "runtime/result.hpp"
 
 namespace ratchet {
@@ -39,6 +40,10 @@ void remove_listen_file(const std::string& data_dir);
 
 /// Writes `host:port` to <data_dir>/listen, whole or not at all. Errors: store_unavailable.
 Result<void> write_listen_file(const std::string& data_dir, const ListenAddress& address);
+
+/// What is hidden from what leaves the process: by the rules in the file, or by our own if there is none.
+/// Errors: not_found, invalid_request, unknown_field, not_supported; with the path.
+Result<std::shared_ptr<const Redactor>> load_redactor(const std::string& rules_file);
 
 /// Registers what the files at `path` define, for each team; what is there already stays. Blocks until it is
 /// durable. Errors: invalid_definition, with the place in the file; not_found; those of the node.

@@ -110,6 +110,16 @@ inline constexpr std::size_t todo_items_max = 100;         // more: the call is 
 inline constexpr std::uint32_t identical_calls_max = 2;    // the next one in a row stops the run
 inline constexpr std::size_t audit_violations_max = 100;   // of one run; more are not listed
 
+// --- redaction
+// ------------------------------------------------------------------------------------------------
+inline constexpr std::size_t redact_rules_bytes_max = 2u
+                                                      << 20;  // of a rules file; more: refused at the start
+inline constexpr std::size_t redact_rules_max = 1'000;        // more: refused at the start
+inline constexpr std::int64_t redact_regex_memory_max = 32ll << 20;  // of one, compiled; more: refused
+inline constexpr std::size_t redact_held_bytes_max = 16u
+                                                     << 10;   // of a stream; a longer word is shown redacted
+inline constexpr std::size_t redact_margin_bytes = 8u << 10;  // looked at around a part of an artifact
+
 // --- node
 // -----------------------------------------------------------------------------------------------------
 inline constexpr std::size_t recovering_max = 256;  // runs that are folded at once after a start; others wait

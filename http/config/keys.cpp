@@ -86,11 +86,11 @@ constexpr Key<ServerLimits> limit_keys[] = {
 
 struct Nothing {};
 
-constexpr Key<Nothing> redaction_keys[] = {
+constexpr Key<ServerConfig> redaction_keys[] = {
     {"rules_file",
      "null",
-     "Rules for what is hidden from what leaves the process.",
-     [](Nothing&, const Value& v) { return read_off(v, "null", "redaction rules"); }},
+     "A file in the form of gitleaks' with the rules that tell secrets; null: those of ratchet.",
+     [](ServerConfig& c, const Value& v) { return read_optional_text(v, c.redaction_rules_file); }},
 };
 constexpr Key<Nothing> otel_keys[] = {
     {"endpoint",
@@ -193,8 +193,8 @@ constexpr Key<ServerConfig> server_keys[] = {
     {"redaction",
      "{}",
      "What is hidden from what leaves the process.",
-     read_nothing<redaction_keys>,
-     list_section<Nothing, redaction_keys>},
+     [](ServerConfig& c, const Value& v) { return read_section<ServerConfig>(v, redaction_keys, c); },
+     list_section<ServerConfig, redaction_keys>},
     {"otel", "{}", "OpenTelemetry.", read_nothing<otel_keys>, list_section<Nothing, otel_keys>},
     {"console",
      "false",

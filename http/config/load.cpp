@@ -30,6 +30,7 @@ Result<ServerConfig> load_config(const std::string& path) {
   auto config = parse_config(text.str());
   if (!config) return fail(config.error().code, in_file(path, config.error()), config.error().pointer);
   const auto folder = std::filesystem::path(path).parent_path();
+  anchor(config->redaction_rules_file, folder);
   for (auto& entry : config->models) {
     for (auto& provider : entry.model.providers)
       anchor(provider.scenario_file, folder);

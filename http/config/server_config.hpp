@@ -99,6 +99,8 @@ struct ServerConfig {
   ServerLimits limits;
   std::int64_t drain_timeout_ms = 30'000;
   std::int64_t subagents_max_depth = 1;
+  std::string
+      redaction_rules_file;  ///< empty: our own rules; absolute, or relative to the configuration file
 
   bool operator==(const ServerConfig&) const = default;
 };

@@ -44,7 +44,8 @@ Result<Response> list(Api& api, const Call& call) {
     std::erase_if(*rows, [&](const ApprovalRow& row) { return row.expires_at <= api.clock.now(); });
   std::string items = "[";
   for (const ApprovalRow& row : *rows) {
-    const auto item = render_approval(api, row);
+    auto item = render_approval(api, row);
+    if (item) item = shown_to(api, call, row, std::move(*item));
     if (!item) return tl::unexpected(item.error());
     if (items.size() > 1) items += ',';
     items += *item;
@@ -74,6 +75,7 @@ Result<Response> get(Api& api, const Call& call) {
   const auto row = api.journal.approval(path->run, path->approval);
   if (!row) return tl::unexpected(row.error());
   auto body = render_approval(api, *row);
+  if (body) body = shown_to(api, call, *row, std::move(*body));
   if (!body) return tl::unexpected(body.error());
   return json_response(200, std::move(*body));
 }

@@ -72,11 +72,34 @@ Result<Extent> read_extent(const Call& call, std::uint64_t size) {
   return Extent{0, size, false};
 }
 
+/// Bytes of an artifact as a client sees them: as many as there are, whatever is hidden. Secrets are looked
+/// for in what lies around them too.
+class ArtifactBytes {
+ public:
+  /// `redactor` null: every byte is shown.
+  ArtifactBytes(JournalReader& journal, ArtifactId id, std::shared_ptr<const Redactor> redactor)
+      : journal_(journal), id_(id), redactor_(std::move(redactor)) {}
+
+  Result<std::string> read(std::uint64_t offset, std::uint64_t bytes) const {
+    if (!redactor_) return journal_.blob(id_, offset, bytes);
+    const std::uint64_t before = std::min<std::uint64_t>(offset, limits::redact_margin_bytes);
+    auto around = journal_.blob(id_, offset - before, before + bytes + limits::redact_margin_bytes);
+    if (!around) return around;
+    auto masked = redactor_->masked(*around);
+    return (masked ? *masked : *around).substr(std::min<std::size_t>(before, around->size()), bytes);
+  }
+
+ private:
+  JournalReader& journal_;
+  const ArtifactId id_;
+  const std::shared_ptr<const Redactor> redactor_;
+};
+
 /// Bytes of an artifact, a slice at a time, the next one once the client has taken the one before.
 class ArtifactStream final : public BodyStream, public std::enable_shared_from_this<ArtifactStream> {
  public:
-  ArtifactStream(JournalReader& journal, Workers& workers, ArtifactId id, Extent extent)
-      : journal_(journal), workers_(workers), id_(id), extent_(extent) {}
+  ArtifactStream(ArtifactBytes source, Workers& workers, Extent extent)
+      : source_(std::move(source)), workers_(workers), extent_(extent) {}
 
   void start(std::function<void()> wake) override {
     const std::lock_guard lock(mutex_);
@@ -108,8 +131,8 @@ class ArtifactStream final : public BodyStream, public std::enable_shared_from_t
 
   /// On a worker. What cannot be read ends the body short of its length, which the client notices.
   void read(Extent extent) {
-    auto bytes = journal_.blob(
-        id_, extent.offset, std::min<std::uint64_t>(extent.bytes, limits::artifact_slice_bytes));
+    auto bytes =
+        source_.read(extent.offset, std::min<std::uint64_t>(extent.bytes, limits::artifact_slice_bytes));
     std::function<void()> wake;
     {
       const std::lock_guard lock(mutex_);
@@ -123,9 +146,8 @@ class ArtifactStream final : public BodyStream, public std::enable_shared_from_t
     wake();
   }
 
-  JournalReader& journal_;
+  const ArtifactBytes source_;
   Workers& workers_;
-  const ArtifactId id_;
 
   std::mutex mutex_;  ///< guards all below
   Extent extent_;     ///< what was not taken yet
@@ -147,11 +169,29 @@ Result<JournalReader::ArtifactInfo> find_artifact(Api& api, const Call& call, co
   return info;
 }
 
+/// What of the run's artifacts the client is not shown; null: nothing is hidden. Errors: forbidden, where a
+/// tool hides part of its results: which artifact is one of those is not known.
+Result<std::shared_ptr<const Redactor>> redactor_of(Api& api, const Call& call, const RunId& run) {
+  const auto row = api.journal.row(run);
+  if (!row) return tl::unexpected(row.error());
+  const auto view = view_of(api, call, *row);
+  if (!view) return tl::unexpected(view.error());
+  if (!*view) return nullptr;
+  if ((*view)->has_hiding_tools())
+    return fail(ErrorCode::forbidden,
+                fmt::format("a tool of run {} hides part of its results: its artifacts need the role audit",
+                            to_string(run)));
+  return (*view)->redactor();
+}
+
 Result<Response> get(Api& api, const Call& call) {
   const auto id = parse_id<ArtifactKind>(call.ids.at(0));
   if (!id) return tl::unexpected(id.error());
   const auto info = find_artifact(api, call, *id);
   if (!info) return tl::unexpected(info.error());
+  auto redactor = redactor_of(api, call, info->run);
+  if (!redactor) return tl::unexpected(redactor.error());
+  ArtifactBytes source(api.journal, *id, std::move(*redactor));
   const auto extent = read_extent(call, info->ref.bytes);
   if (!extent) return tl::unexpected(extent.error());
   Response response;
@@ -165,11 +205,12 @@ Result<Response> get(Api& api, const Call& call) {
         fmt::format("bytes {}-{}/{}", extent->offset, extent->offset + extent->bytes - 1, info->ref.bytes));
   }
   if (extent->bytes > limits::artifact_slice_bytes) {
-    response.stream = std::make_shared<ArtifactStream>(api.journal, api.workers, *id, *extent);
+    response.stream = std::make_shared<ArtifactStream>(std::move(source), api.workers, *extent);
     response.stream_bytes = extent->bytes;
     return response;
   }
-  auto bytes = extent->bytes == 0 ? std::string() : api.journal.blob(*id, extent->offset, extent->bytes);
+  auto bytes =
+      extent->bytes == 0 ? Result<std::string>(std::string()) : source.read(extent->offset, extent->bytes);
   if (!bytes) return tl::unexpected(bytes.error());
   response.body = std::move(*bytes);
   return response;

@@ -60,7 +60,7 @@ Result<EventSelection> read_selection(const Call& call, const RunId& run) {
   const auto children = query.get("children").value_or("false");
   if (children != "true" && children != "false")
     return fail(ErrorCode::invalid_request, "children: expected true or false");
-  return EventSelection{run, *after, std::move(*types)};
+  return EventSelection{run, *after, std::move(*types), nullptr};
 }
 
 Result<Response> stream(Api& api, const RunRow& row, EventSelection selection) {
@@ -86,7 +86,11 @@ Result<Response> page(Api& api, const Call& call, const EventSelection& selectio
   const auto read = each_event(api.journal, selection.run, selection.after + 1, [&](const Event& event) {
     if (!selection.wants(type_name(event))) return true;
     if (count > 0) items += ',';
+    const std::size_t at = items.size();
     write_json(event, items);
+    if (selection.view)
+      if (auto shown = selection.view->json(std::string_view(items).substr(at)))
+        items.replace(at, std::string::npos, *shown);
     return ++count < items_max && items.size() < limits::events_page_bytes_max;
   });
   if (!read) return tl::unexpected(read.error());
@@ -104,6 +108,9 @@ Result<Response> events(Api& api, const Call& call) {
   if (!row) return tl::unexpected(row.error());
   auto selection = read_selection(call, row->run_id);
   if (!selection) return tl::unexpected(selection.error());
+  auto view = view_of(api, call, *row);
+  if (!view) return tl::unexpected(view.error());
+  selection->view = std::move(*view);
   switch (wanted_form(call.request)) {
     case Form::stream:
       if (call.target.query.get("limit"))

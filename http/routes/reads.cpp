@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "http/catalog.hpp"
 #include "http/json_object.hpp"
 
 namespace ratchet {
@@ -121,6 +122,27 @@ Result<RunRow> find_run(Api& api, const Call& call) {
   if (!row && row.error().code == ErrorCode::unknown_run)
     return fail(ErrorCode::unknown_run, fmt::format("there is no run {}", to_string(*run)));
   return row;
+}
+
+Result<std::shared_ptr<const RunView>> view_of(Api& api, const Call& call, const RunRow& row) {
+  if (call.client.may(Role::audit)) return nullptr;
+  const auto agent = api.catalog.find(row.team, row.agent_id, row.agent_version);
+  if (!agent) return tl::unexpected(agent.error());
+  return std::make_shared<const RunView>(api.redactor, (*agent)->tools);
+}
+
+Result<std::string> shown_to(Api& api, const Call& call, const RunRow& row, std::string json) {
+  const auto view = view_of(api, call, row);
+  if (!view) return tl::unexpected(view.error());
+  auto shown = *view ? (*view)->json(json) : std::nullopt;
+  return shown ? std::move(*shown) : std::move(json);
+}
+
+Result<std::string> shown_to(Api& api, const Call& call, const ApprovalRow& row, std::string json) {
+  if (call.client.may(Role::approve)) return json;
+  const auto run = api.journal.row(row.run_id);
+  if (!run) return tl::unexpected(run.error());
+  return shown_to(api, call, *run, std::move(json));
 }
 
 Result<void> each_event(JournalReader& journal,

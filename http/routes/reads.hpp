@@ -9,6 +9,7 @@
 #include "http/routes/route.hpp"
 #include "runtime/ids.hpp"
 #include "runtime/journal.hpp"
+#include "runtime/redact/run_view.hpp"
 
 namespace ratchet {
 
@@ -16,6 +17,14 @@ namespace ratchet {
 Result<RunId> run_id_of(const Call& call);
 /// Its row, if it is the team's. Errors: invalid_id, unknown_run.
 Result<RunRow> find_run(Api& api, const Call& call);
+
+/// How the client sees the run; null: every byte of it. Errors: those of finding the run's version.
+Result<std::shared_ptr<const RunView>> view_of(Api& api, const Call& call, const RunRow& row);
+
+/// A JSON text of the run as the client sees it. Errors: those of view_of.
+Result<std::string> shown_to(Api& api, const Call& call, const RunRow& row, std::string json);
+/// The same of an approval, whose arguments those who may approve see as they are.
+Result<std::string> shown_to(Api& api, const Call& call, const ApprovalRow& row, std::string json);
 
 /// Calls `visit` with each event from `from_seq` on, in order, until it returns false. Read in slices, so a
 /// long run is never in memory at once.

@@ -22,6 +22,7 @@
 namespace ratchet {
 
 class Metrics;
+class Redactor;
 class StoredCatalog;
 class Users;
 class Workers;
@@ -39,6 +40,7 @@ struct Api {
   const Server& server;
   const std::atomic<bool>& draining;
   Users& users;
+  std::shared_ptr<const Redactor> redactor;
 };
 
 /// One request on its way to an answer.

@@ -186,6 +186,7 @@ Result<Response> get(Api& api, const Call& call) {
   const auto end = find_end(api.journal, *row);
   if (!end) return tl::unexpected(end.error());
   auto body = render_run(api, *row, *end);
+  if (body) body = shown_to(api, call, *row, std::move(*body));
   if (!body) return tl::unexpected(body.error());
   return json_response(200, std::move(*body));
 }

@@ -204,7 +204,9 @@ Result<Response> response(Api& api, const Call& call) {
   if (!reply)
     return fail(ErrorCode::not_found,
                 fmt::format("step {} of run {} has no reply", *step, to_string(row->run_id)));
-  return json_response(200, std::move(*reply));
+  auto shown = shown_to(api, call, *row, std::move(*reply));
+  if (!shown) return tl::unexpected(shown.error());
+  return json_response(200, std::move(*shown));
 }
 
 /// Recomputes the chain over the stored records and compares it with the head that the row holds.

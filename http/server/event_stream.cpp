@@ -9,6 +9,7 @@
 #include "runtime/event/json.hpp"
 #include "runtime/json/writer.hpp"
 #include "runtime/limits.hpp"
+#include "runtime/redact/stream_redactor.hpp"
 
 namespace ratchet {
 
@@ -85,7 +86,11 @@ Result<Slice> read_slice(JournalReader& journal, const EventSelection& selection
         if (const auto attempt = settled_attempt(event)) slice.settled_call = std::pair(event.step, attempt);
         if (!selection.wants(type_name(event))) continue;
         slice.frames += frame_head(event.seq, type_name(event));
+        const std::size_t at = slice.frames.size();
         write_json(event, slice.frames);
+        if (selection.view)
+          if (auto shown = selection.view->json(std::string_view(slice.frames).substr(at)))
+            slice.frames.replace(at, std::string::npos, *shown);
         slice.frames += end_of_frame;
       }
     }
@@ -313,7 +318,11 @@ class EventStream final : public BodyStream,
       next_seq_ = std::max(next_seq_, event.seq + 1);
       if (news && selection_.wants(event.type)) {
         out.add(frame_head(event.seq, event.type));
-        out.add_shared(event.json, batch);
+        auto shown = selection_.view ? selection_.view->json(event.json) : std::nullopt;
+        if (shown)
+          out.add(std::move(*shown));
+        else
+          out.add_shared(event.json, batch);
         out.add_shared(end_of_frame, nullptr);
       }
       if (event.type == RunFinished::type) {
@@ -331,10 +340,24 @@ class EventStream final : public BodyStream,
     if (delta.call() != shown_call_) {
       shown_call_ = delta.call();
       shown_bytes_ = 0;
+      preview_.reset();
     }
     if (delta.index > shown_bytes_) return;
+    if (selection_.view) return take_redacted(delta, out);
     shown_bytes_ = delta.index + delta.text.size();
     out.add(frame(delta));
+  }
+
+  /// What is hidden makes a text of another length, so its offsets are those of what was shown of it. What is
+  /// held back to the end of the reply comes with the event that has it whole.
+  void take_redacted(const QueuedDelta& delta, Pieces& out) {
+    const std::uint64_t known = shown_bytes_ - delta.index;
+    if (delta.text.size() <= known) return;
+    if (!preview_) preview_.emplace(selection_.view->redactor());
+    QueuedDelta shown{delta.step, delta.attempt, preview_->shown_bytes(), {}};
+    shown.text = preview_->feed(std::string_view(delta.text).substr(known));
+    shown_bytes_ = delta.index + delta.text.size();
+    if (!shown.text.empty()) out.add(frame(shown));
   }
 
   const EventSources sources_;
@@ -352,7 +375,8 @@ class EventStream final : public BodyStream,
   std::size_t queue_bytes_ = 0;
   std::size_t position_ = 0;  ///< in the batch at the front of the queue
   std::pair<std::uint32_t, std::uint32_t> settled_call_{0, 0}, shown_call_{0, 0};
-  std::uint64_t shown_bytes_ = 0;
+  std::uint64_t shown_bytes_ = 0;          ///< of the reply under way, as the model wrote it
+  std::optional<StreamRedactor> preview_;  ///< of the same, where secrets are hidden
 };
 
 }  // namespace

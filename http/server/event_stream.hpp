@@ -19,6 +19,7 @@
 #include "runtime/journal.hpp"
 #include "runtime/limits.hpp"
 #include "runtime/node.hpp"
+#include "runtime/redact/run_view.hpp"
 
 namespace ratchet {
 
@@ -37,8 +38,9 @@ struct EventSources {
 
 struct EventSelection {
   RunId run;
-  std::uint64_t after = 0;      ///< the newest seq that the client has
-  std::set<std::string> types;  ///< empty: all of them
+  std::uint64_t after = 0;                        ///< the newest seq that the client has
+  std::set<std::string> types;                    ///< empty: all of them
+  std::shared_ptr<const RunView> view = nullptr;  ///< how they are shown; null: every byte
 
   bool wants(std::string_view type) const { return types.empty() || types.contains(std::string(type)); }
 };

@@ -72,6 +72,7 @@ class ManifestParser {
     execution();
     effects();
     approval();
+    redact();
     if (manifest_.kind == ToolKind::http) http();
     if (error_) return tl::unexpected(*error_);
     return std::move(manifest_);
@@ -103,8 +104,6 @@ class ManifestParser {
   void unenforced() {
     if (fields_.choice<Filesystem>("filesystem", Filesystem::none) != Filesystem::none)
       not_supported("filesystem", "there are no sandboxes in this version: only filesystem: none");
-    if (!fields_.texts("redact", 256, 256).empty())
-      not_supported("redact", "arguments are not redacted by this version; leave it out");
   }
 
   void auth() {
@@ -170,6 +169,15 @@ class ManifestParser {
           "a call whose key has expired is left to a person by this version: leave the status check out");
     else if (manifest_.idempotency != Idempotency::status_check && fields_.has("status_check"))
       fields_.invalid("status_check", "it needs idempotency: status_check");
+  }
+
+  /// They are of results too, which no schema describes: any pointer is taken.
+  void redact() {
+    manifest_.redact = fields_.texts("redact", limits::redact_pointers_max, 256);
+    for (std::size_t i = 0; i < manifest_.redact.size(); ++i)
+      if (!split_pointer(manifest_.redact[i]))
+        fields_.invalid(fmt::format("redact/{}", i),
+                        "expected a JSON pointer: /name, or /name/* for every element");
   }
 
   void approval() {

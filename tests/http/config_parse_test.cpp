@@ -311,7 +311,6 @@ TEST(Config, RefusesWhatThisVersionDoesNotDoInsteadOfIgnoringIt) {
                            "subagents: {max_depth: 2}",
                            "require_eval: true",
                            "replay_environment: true",
-                           "redaction: {rules_file: rules.toml}",
                            "otel: {endpoint: \"http://127.0.0.1:4318\"}",
                            "console: true"}) {
     const auto error = refused(std::string("listen: 127.0.0.1:0\n") + yaml);

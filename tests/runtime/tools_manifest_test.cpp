@@ -44,7 +44,7 @@ TEST(Manifest, ReadsAConnector) {
                                {"filesystem", R"("none")"},
                                {"approval", R"("never")"},
                                {"auth", R"({"mode":"none"})"},
-                               {"redact", "[]"},
+                               {"redact", R"(["/id","/items/*/x"])"},
                                {"http", R"({"method":"PUT","url":"https://api.example/rooms/{{/id}}",
                                                 "headers":{"X-B":"2","Accept":"text/plain"},
                                                 "body":{"n":"{{/note}}"}})"}}));
@@ -59,6 +59,7 @@ TEST(Manifest, ReadsAConnector) {
   EXPECT_EQ(tool->idempotency, Idempotency::key);
   EXPECT_EQ(tool->idempotency_ttl_seconds, 60);
   EXPECT_TRUE(tool->repeatable);
+  EXPECT_EQ(tool->redact, (std::vector<std::string>{"/id", "/items/*/x"}));
   EXPECT_EQ(tool->http.method, "PUT");
   EXPECT_EQ(tool->http.body, R"({"n":"{{/note}}"})");
   EXPECT_EQ(tool->http.headers,
@@ -173,7 +174,6 @@ TEST(Manifest, RefusesWhatItDoesNotEnforce) {
       {"command", R"({"argv":["/bin/true"]})", ErrorCode::not_supported, "/command"},
       {"mcp", R"({"server":"mail","tool":"send"})", ErrorCode::not_supported, "/mcp"},
       {"filesystem", R"("workspace")", ErrorCode::not_supported, "/filesystem"},
-      {"redact", R"(["/body"])", ErrorCode::not_supported, "/redact"},
       {"auth", R"({"mode":"none","scopes":["email:send"]})", ErrorCode::invalid_definition, "/auth/mode"},
       {"auth", R"({"audience":"mail"})", ErrorCode::invalid_definition, "/auth/mode"},
       {"kind", R"("command")", ErrorCode::not_supported, "/kind"},
@@ -211,6 +211,9 @@ TEST(Manifest, RefusesWhatMakesNoSense) {
       {"kind", "", bad, ""},
       {"kind", R"("builtin")", bad, "/kind"},
       {"kind", R"("https")", bad, "/kind"},
+      {"redact", R"(["id"])", bad, "/redact/0"},
+      {"redact", R"(["/id",""])", bad, "/redact/1"},
+      {"redact", R"("/id")", bad, "/redact"},
       {"tier", "2", bad, "/tier"},
       {"tier", "3", bad, "/tier"},
       {"tier", "0", bad, "/tier"},
