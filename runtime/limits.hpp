@@ -196,7 +196,6 @@ inline constexpr std::size_t webhooks_in_flight_max = 64;             // more wa
 inline constexpr std::size_t webhook_secrets_max = 4;                 // more: the server does not start
 
 static_assert(webhook_retry_min_ms < webhook_retry_max_ms && webhook_retry_max_ms < webhook_give_up_ms);
-
 // --- identity and authorisation
 // -------------------------------------------------------------------------------
 inline constexpr std::size_t user_token_bytes_max = 16u << 10;        // more: 400
