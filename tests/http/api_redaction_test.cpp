@@ -26,7 +26,6 @@ class RedactionTest : public ApiTest {
  protected:
   RedactionTest() {
     options.dev = false;
-    options.dev_user_tokens = true;
     add("reader", {Role::read, Role::launch});
     add("admin", {Role::read, Role::launch, Role::approve, Role::audit, Role::admin});
   }
