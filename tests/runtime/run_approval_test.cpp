@@ -89,6 +89,23 @@ TEST(Approval, IsRejectedAndTheModelIsTold) {
   EXPECT_EQ(story.give(decide), "approval.decided tool.result run.resumed model.requested");
   EXPECT_EQ(story.latest<ToolResult>().status, ToolStatus::rejected);
   EXPECT_NE(story.latest<ToolResult>().content.front().text.find("too dear"), std::string::npos);
+  const auto& decided = story.events().at(story.last().accepted_seq - 1);
+  EXPECT_EQ(type_name(decided), "approval.decided") << "the event that the person is answered with";
+}
+
+TEST(Approval, TellsWhoDecidedAndWhy) {
+  RunStory story;
+  story.begin();
+  story.replies({call_of("pay"), call_of("pay")});
+  for (const auto& [call, decision] :
+       {std::pair{"call_1_1", Approve::approve}, {"call_1_2", Approve::reject}}) {
+    auto decide = story.decision_on(call, decision);
+    decide.by = "treasurer";
+    decide.comment = "as agreed";
+    story.give(decide);
+    EXPECT_EQ(story.latest<ApprovalDecided>().by, "treasurer") << call;
+    EXPECT_EQ(story.latest<ApprovalDecided>().comment, "as agreed") << call;
+  }
 }
 
 TEST(Approval, IsDecidedOnce) {
@@ -177,6 +194,30 @@ TEST(Approval, AndACallInDoubtPauseTheRunTogether) {
             "call.resolved tool.result run.resumed model.requested");
 }
 
+TEST(Approval, ExpiresInTimeBesideACallInDoubt) {
+  RunStory story;
+  story.begin();
+  story.replies({call_of("pay"), call_of("publish")});
+  story.gets_lost("call_1_2");
+  const Timestamp expires_at = story.latest<ApprovalRequired>().expires_at;
+  EXPECT_GT(story.latest<RunPaused>().expires_at, expires_at) << "the call in doubt may take longer";
+  story.pass_ms(600'000);
+  story.is_due();
+  EXPECT_EQ(row_of(story.state()).due_at, expires_at);
+  story.pass_ms(3'000'000);
+  EXPECT_EQ(story.is_due(), "approval.decided tool.result run.resumed run.paused");
+  EXPECT_EQ(story.latest<RunPaused>().reasons, std::vector{PauseReason::unknown_outcome});
+}
+
+TEST(Approval, ExpiresInTimeBesideACallUnderWay) {
+  RunStory story;
+  story.begin();
+  story.replies({call_of("pay"), call_of("send")});
+  story.pass_ms(600'000);
+  story.is_due();
+  EXPECT_EQ(next_due(story.state(), story.now()), story.latest<ApprovalRequired>().expires_at);
+}
+
 TEST(Approval, IsWithdrawnWhenTheRunIsCancelled) {
   RunStory story;
   story.begin();
@@ -187,7 +228,9 @@ TEST(Approval, IsWithdrawnWhenTheRunIsCancelled) {
   EXPECT_EQ(story.has_stopped(), "approval.decided tool.result tool.result run.finished");
   EXPECT_EQ(story.latest<ApprovalDecided>().reason, DecidedBy::cancelled);
   EXPECT_EQ(story.latest<ToolResult>().status, ToolStatus::cancelled);
-  EXPECT_EQ(story.refuses(story.decision_on("call_1_2", Approve::approve)), ErrorCode::already_decided);
+  for (const auto decision : {Approve::approve, Approve::reject})
+    EXPECT_EQ(story.refuses(story.decision_on("call_1_2", decision)), ErrorCode::already_decided)
+        << "nobody decided: not even a rejection was heard";
 }
 
 TEST(Approval, WaitsUnderAnOperatorsPause) {

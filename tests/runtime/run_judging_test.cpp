@@ -82,6 +82,29 @@ TEST(Judging, IsRepeatedAfterACrash) {
   EXPECT_EQ(story.is_judged("call_1_1", allowed_by_hooks()), "tool.requested tool.planned");
 }
 
+TEST(Judging, KeepsTheRunAwakeBesideAnApproval) {
+  RunStory story(with_hooks());
+  story.begin();
+  story.replies({call_of("pay"), call_of("pay")});
+  EXPECT_EQ(story.is_judged("call_1_2", allowed_by_hooks()), "tool.requested approval.required");
+  story.pass_ms(10'000);
+  EXPECT_EQ(story.is_judged("call_1_1", allowed_by_hooks()), "tool.requested approval.required run.paused");
+  EXPECT_EQ(story.latest<RunPaused>().expires_at, story.latest<ApprovalRequired>().expires_at)
+      << "the pause lasts as long as the approval that was asked for last";
+}
+
+TEST(Judging, IsTakenUpAgainAfterAnOperatorsPause) {
+  RunStory story(with_hooks());
+  story.begin();
+  story.replies({call_of("send")});
+  RunRow row = row_of(story.state());
+  row.lease = 1;
+  story.write(poison_pause(row, "it fails", story.now()));
+  EXPECT_EQ(story.is_judged("call_1_1", allowed_by_hooks()), "") << "the run is off";
+  EXPECT_EQ(story.resumes(), "run.resumed");
+  EXPECT_EQ(outstanding(story.state(), story.now()), (std::vector<Effect>{JudgeEffect{"call_1_1"}}));
+}
+
 TEST(Judging, EndsWithTheRun) {
   RunStory story(with_hooks());
   story.begin();
@@ -197,6 +220,38 @@ TEST(AsUser, AFreshTokenMayComeAtAnyTime) {
   EXPECT_EQ(story.replies({call_of("mail")}), "model.completed tool.requested tool.result model.requested");
 }
 
+TEST(AsUser, AFreshTokenExpiresToo) {
+  RunStory story;
+  story.begin();
+  story.gets_token({"mail"}, story.now().plus_ms(60'000));
+  story.pass_ms(60'000);
+  EXPECT_EQ(story.replies({call_of("mail")}), "model.completed tool.requested tool.planned run.paused");
+  EXPECT_TRUE(story.latest<ToolPlanned>().awaits_user);
+}
+
+TEST(AsUser, WhatAFreshTokenMayNotDoCannotBeApproved) {
+  RunStory story;
+  story.begin();
+  story.replies({call_of("order")});
+  story.gets_token({"other"});
+  EXPECT_EQ(story.refuses(story.decision_on("call_1_1", ApprovalDecision::approve)),
+            ErrorCode::approval_refused);
+  EXPECT_EQ(story.rejects("call_1_1"), "approval.decided tool.result run.resumed model.requested");
+}
+
+TEST(AsUser, WhatIsApprovedAfterTheTokenHasExpiredWaitsForAFreshOne) {
+  Setting setting;
+  setting.token_expires_at = Timestamp{1'764'000'060'000'000};
+  RunStory story(setting);
+  story.begin();
+  story.replies({call_of("order")});
+  story.pass_ms(120'000);
+  EXPECT_EQ(story.approves("call_1_1"), "approval.decided run.resumed tool.planned run.paused");
+  EXPECT_EQ(story.latest<RunPaused>().reasons, std::vector{PauseReason::reauth});
+  EXPECT_EQ(story.gets_token({"mail"}), "user_token.received run.resumed");
+  EXPECT_EQ(outstanding(story.state(), story.now()), (std::vector<Effect>{CallEffect{"call_1_1", 1}}));
+}
+
 TEST(AsUser, APauseForATokenExpires) {
   Setting setting;
   setting.token_expires_at = Timestamp{1'764'000'000'000'000};
@@ -217,6 +272,18 @@ TEST(AsUser, ACallInDoubtThatWaitsForATokenStaysInDoubt) {
   story.pass_ms(120'000);
   EXPECT_EQ(story.recovers(), "tool.planned run.paused");
   EXPECT_EQ(story.gets_token({"other"}), "user_token.received call.unknown run.resumed run.paused");
+}
+
+TEST(AsUser, ACallInDoubtThatWaitsForATokenIsToldAsSuchWhenTheRunEnds) {
+  Setting setting;
+  setting.token_expires_at = Timestamp{1'764'000'060'000'000};
+  RunStory story(setting);
+  story.begin();
+  story.replies({call_of("mail")});
+  story.pass_ms(120'000);
+  story.recovers();
+  story.is_cancelled();
+  EXPECT_EQ(story.has_stopped(), "call.unknown tool.result run.finished");
 }
 
 }  // namespace

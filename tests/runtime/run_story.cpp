@@ -25,7 +25,8 @@ std::shared_ptr<const AgentVersion> make_agent(const Setting& setting) {
   AgentDefinition& definition = agent->definition;
   definition.agent_id = "worker";
   definition.system_prompt = "You work.";
-  definition.policy = {{"secret", Decision::deny}, {"pay", Decision::ask}, {"*", Decision::allow}};
+  definition.policy = {
+      {"secret", Decision::deny}, {"pay", Decision::ask}, {"order", Decision::ask}, {"*", Decision::allow}};
   definition.hooks = setting.hooks;
   definition.approval = {3'600, 600, {}};
   definition.interactive = setting.interactive;
@@ -37,9 +38,11 @@ std::shared_ptr<const AgentVersion> make_agent(const Setting& setting) {
                   tool("publish", SideEffects::external, Idempotency::none),
                   tool("secret", SideEffects::none, Idempotency::none),
                   tool("pay", SideEffects::external, Idempotency::key),
+                  tool("order", SideEffects::external, Idempotency::key),
                   tool("mail", SideEffects::external, Idempotency::key)};
   agent->tools[1].repeatable = true;
-  agent->tools.back().auth = {true, {"mail"}, {}};
+  for (const std::size_t i : {agent->tools.size() - 2, agent->tools.size() - 1})
+    agent->tools[i].auth = {true, {"mail"}, {}};
   for (const ToolManifest& builtin : builtin_manifests())
     agent->tools.push_back(builtin);
   std::sort(
