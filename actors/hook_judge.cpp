@@ -16,17 +16,22 @@ class HookJudge::State : public std::enable_shared_from_this<State> {
       : connector_(connector), next_(next), observer_(observer) {}
 
   Ticket start(JudgeQuestion question, OnFacts on_facts) {
-    Ticket ticket;
-    {
-      const std::lock_guard lock(mutex_);
-      ticket = ++last_ticket_;
-      Asking& asking = live_[ticket];
-      if (question.hooks) asking.facts.hooks = HookFacts{};
-      asking.question = std::move(question);
-      asking.on_facts = std::move(on_facts);
-    }
-    go_on(ticket);
-    return ticket;
+    Asking asking;
+    if (question.hooks) asking.facts.hooks = HookFacts{};
+    asking.done = !question.hooks;
+    asking.question = std::move(question);
+    asking.on_facts = std::move(on_facts);
+    return start(std::move(asking));
+  }
+
+  Ticket review(JudgeQuestion question, CallEnd end, OnEnd on_end) {
+    Asking asking;
+    asking.at = HookPoint::post_tool;
+    asking.done = !has_result(end);
+    asking.question = std::move(question);
+    asking.end = std::move(end);
+    asking.on_end = std::move(on_end);
+    return start(std::move(asking));
   }
 
   void cancel(Ticket ticket) {
@@ -52,9 +57,13 @@ class HookJudge::State : public std::enable_shared_from_this<State> {
  private:
   /// One call, on its way from hook to hook.
   struct Asking {
+    HookPoint at = HookPoint::pre_tool;
     JudgeQuestion question;  ///< its arguments are what the hooks so far made of them
     OnFacts on_facts;
     CallFacts facts;
+    CallEnd end;  ///< at `post_tool`: its text is what the hooks so far made of it
+    OnEnd on_end;
+    bool done = false;           ///< no further hook is asked
     std::size_t hook = 0;        ///< how many of the definition's have had their turn
     std::uint64_t stage = 0;     ///< counts what was started for it
     std::function<void()> stop;  ///< takes back what is under way; empty: nothing is, or it just begins
@@ -63,15 +72,27 @@ class HookJudge::State : public std::enable_shared_from_this<State> {
   /// What a call needs next: a hook that is asked.
   struct Turn {
     ConnectorCall call;
+    HookPoint at = HookPoint::pre_tool;
     std::size_t number = 0;  ///< of the hook in the definition, from 1
     HookKind kind = HookKind::security;
     std::uint64_t stage = 0;
   };
 
+  Ticket start(Asking asking) {
+    Ticket ticket;
+    {
+      const std::lock_guard lock(mutex_);
+      ticket = ++last_ticket_;
+      live_.emplace(ticket, std::move(asking));
+    }
+    go_on(ticket);
+    return ticket;
+  }
+
   void go_on(Ticket ticket) {
     while (auto turn = next_turn(ticket)) {
       if (turn->kind == HookKind::security) return ask(ticket, std::move(*turn));
-      tell(std::move(turn->call));
+      tell(std::move(*turn));
     }
     finish(ticket);
   }
@@ -82,29 +103,31 @@ class HookJudge::State : public std::enable_shared_from_this<State> {
     const auto at = live_.find(ticket);
     if (at == live_.end()) return std::nullopt;
     Asking& asking = at->second;
-    if (!asking.question.hooks || asking.facts.hooks->denied) return std::nullopt;
+    if (asking.done) return std::nullopt;
     const auto& hooks = asking.question.agent->definition.hooks;
     while (asking.hook < hooks.size()) {
       const HookRule& hook = hooks[asking.hook++];
-      if (hook.at != HookPoint::pre_tool) continue;
+      if (hook.at != asking.at) continue;
       asking.stop = nullptr;
-      return Turn{hook_call(hook, asking.question), asking.hook, hook.kind, ++asking.stage};
+      const CallEnd* end = asking.at == HookPoint::post_tool ? &asking.end : nullptr;
+      return Turn{hook_call(hook, asking.question, end), asking.at, asking.hook, hook.kind, ++asking.stage};
     }
     return std::nullopt;
   }
 
-  void tell(ConnectorCall call) {
-    connector_.start(std::move(call), [self = shared_from_this()](const ConnectorOutcome& outcome) {
-      const std::lock_guard lock(self->mutex_);
-      self->count(HookKind::logging, read_hook_answer(outcome).outcome, outcome);
-    });
+  void tell(Turn turn) {
+    connector_.start(std::move(turn.call),
+                     [self = shared_from_this(), at = turn.at](const ConnectorOutcome& outcome) {
+                       const std::lock_guard lock(self->mutex_);
+                       self->count(at, HookKind::logging, read_hook_answer(at, outcome).outcome, outcome);
+                     });
   }
 
   void ask(Ticket ticket, Turn turn) {
-    const auto request =
-        connector_.start(std::move(turn.call),
-                         [self = shared_from_this(), ticket, number = turn.number](
-                             const ConnectorOutcome& outcome) { self->answered(ticket, number, outcome); });
+    const auto request = connector_.start(
+        std::move(turn.call),
+        [self = shared_from_this(), ticket, at = turn.at, number = turn.number](
+            const ConnectorOutcome& outcome) { self->answered(ticket, at, number, outcome); });
     keep(ticket, turn.stage, [this, request] { connector_.cancel(request); });
   }
 
@@ -121,14 +144,20 @@ class HookJudge::State : public std::enable_shared_from_this<State> {
     stop();
   }
 
-  void answered(Ticket ticket, std::size_t number, const ConnectorOutcome& outcome) {
-    HookAnswer answer = read_hook_answer(outcome);
+  void answered(Ticket ticket, HookPoint point, std::size_t number, const ConnectorOutcome& outcome) {
+    HookAnswer answer = read_hook_answer(point, outcome);
     {
       const std::lock_guard lock(mutex_);
-      count(HookKind::security, answer.outcome, outcome);
+      count(point, HookKind::security, answer.outcome, outcome);
       const auto at = live_.find(ticket);
       if (at == live_.end()) return;
-      take_answer(*at->second.facts.hooks, at->second.question, number, std::move(answer));
+      Asking& asking = at->second;
+      if (point == HookPoint::post_tool) {
+        asking.done = !take_answer(asking.end, number, std::move(answer));
+      } else {
+        take_answer(*asking.facts.hooks, asking.question, number, std::move(answer));
+        asking.done = asking.facts.hooks->denied;
+      }
     }
     go_on(ticket);
   }
@@ -143,11 +172,11 @@ class HookJudge::State : public std::enable_shared_from_this<State> {
       if (at == live_.end()) return;
       Asking& asking = at->second;
       const bool denied = asking.facts.hooks && asking.facts.hooks->denied;
-      if (denied) asking.question.decision_point = false;
       question = asking.question;
       // Its neighbours come from their hooks in their own time, and some never do.
       if (question.hooks) question.more = false;
       question.hooks = false;
+      if (denied || asking.at == HookPoint::post_tool) question.decision_point = false;
       asking.stop = nullptr;
       stage = ++asking.stage;
     }
@@ -169,13 +198,14 @@ class HookJudge::State : public std::enable_shared_from_this<State> {
       asking = std::move(at->second);
       live_.erase(at);
     }
+    if (asking.on_end) return asking.on_end(std::move(asking.end));
     asking.facts.authorizer = std::move(authorizer);
     asking.on_facts(std::move(asking.facts));
   }
 
   /// Under the lock, so that the observer is not gone.
-  void count(HookKind kind, HookOutcome answer, const ConnectorOutcome& outcome) {
-    if (observer_) observer_->on_hook(HookPoint::pre_tool, kind, answer, outcome.latency_ms);
+  void count(HookPoint at, HookKind kind, HookOutcome answer, const ConnectorOutcome& outcome) {
+    if (observer_) observer_->on_hook(at, kind, answer, outcome.latency_ms);
   }
 
   Connector& connector_;
@@ -198,6 +228,14 @@ Judge::Ticket HookJudge::start(JudgeQuestion question, OnFacts on_facts) {
 }
 
 void HookJudge::cancel(Ticket ticket) {
+  state_->cancel(ticket);
+}
+
+Reviewer::Ticket HookJudge::review(JudgeQuestion question, CallEnd end, OnEnd on_end) {
+  return state_->review(std::move(question), std::move(end), std::move(on_end));
+}
+
+void HookJudge::cancel_review(Ticket ticket) {
   state_->cancel(ticket);
 }
 

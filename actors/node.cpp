@@ -12,6 +12,7 @@
 #include "actors/parts.hpp"
 #include "actors/run_actor.hpp"
 #include "actors/supervisor.hpp"
+#include "runtime/tools/hooks.hpp"
 
 namespace ratchet {
 
@@ -60,8 +61,10 @@ FirstAppend first_append(
 }
 
 /// Stands in where nobody can be asked: what needs to be asked is refused.
-class NobodyToAsk final : public Judge {
+class NobodyToAsk final : public Judge, public Reviewer {
  public:
+  using Ticket = Judge::Ticket;
+
   Ticket start(JudgeQuestion question, OnFacts on_facts) override {
     CallFacts facts;
     const std::string why = "there is nobody to ask on this server";
@@ -72,6 +75,14 @@ class NobodyToAsk final : public Judge {
   }
 
   void cancel(Ticket) override {}
+
+  Ticket review(JudgeQuestion, CallEnd end, OnEnd on_end) override {
+    if (has_result(end)) withhold(end, "there is nobody to ask on this server");
+    on_end(std::move(end));
+    return 0;
+  }
+
+  void cancel_review(Ticket) override {}
 };
 
 }  // namespace
@@ -85,6 +96,14 @@ struct CafNode::Parts {
         models(*options.models, lanes(options.served)),
         credentials(*options.connector, *options.clock, options.exchange),
         broker(*options.journal, *options.connector, *options.clock, credentials),
+        outbox({*options.journal,
+                writer,
+                *options.connector,
+                timer,
+                *options.clock,
+                options.webhook_secrets,
+                options.log,
+                options.deliveries}),
         admission(options.concurrent_runs, options.runs_per_team),
         shared{*options.clock,
                *options.journal,
@@ -94,6 +113,8 @@ struct CafNode::Parts {
                models,
                broker,
                options.judge ? *options.judge : nobody,
+               options.reviewer ? *options.reviewer : nobody,
+               outbox.waker(),
                hub,
                timer,
                admission,
@@ -114,6 +135,7 @@ struct CafNode::Parts {
   Credentials credentials;
   ToolBroker broker;
   NobodyToAsk nobody;
+  Outbox outbox;
   Admission admission;
   NodeParts shared;
   SupervisorView view;
@@ -173,6 +195,7 @@ CafNode::~CafNode() {
 
 void CafNode::recover() {
   tell(parts_->supervisor, RecoverAll{});
+  parts_->shared.wake_outbox();
 }
 
 EventFeed& CafNode::feed() {

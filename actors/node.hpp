@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "runtime/agent.hpp"
 #include "runtime/journal.hpp"
@@ -15,6 +16,7 @@
 #include "runtime/tools/connector.hpp"
 #include "runtime/tools/facts.hpp"
 #include "runtime/tools/token_exchange.hpp"
+#include "runtime/webhook.hpp"
 
 namespace ratchet {
 
@@ -30,7 +32,8 @@ struct NodeOptions {
   AgentCatalog* catalog = nullptr;
   ModelClient* models = nullptr;
   Connector* connector = nullptr;
-  Judge* judge = nullptr;  ///< none: nobody is asked, and no version may need it
+  Judge* judge = nullptr;        ///< none: nobody is asked, and no version may need it
+  Reviewer* reviewer = nullptr;  ///< none: results that hooks are to see are withheld
   Clock* clock = nullptr;
 
   RecordPacker pack = nullptr;
@@ -42,7 +45,9 @@ struct NodeOptions {
   std::size_t workers = 0;  ///< scheduler threads; 0: one per core
   std::string harness_version;
   Log log = [](LogLevel, const std::string&) {};
-  CommitObserver* observer = nullptr;  ///< borrowed; told of every commit of a run
+  CommitObserver* observer = nullptr;               ///< borrowed; told of every commit of a run
+  std::vector<WebhookSecret> webhook_secrets = {};  ///< sign what is posted; none: it is not signed
+  HookObserver* deliveries = nullptr;               ///< borrowed; told of every attempt to post
 };
 
 class CafNode final : public Node {

@@ -1,6 +1,7 @@
 #pragma once
 // What the actors of a node share. All of it outlives them.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -9,6 +10,7 @@
 #include "actors/event_hub.hpp"
 #include "actors/journal_writer.hpp"
 #include "actors/model_gateway.hpp"
+#include "actors/outbox.hpp"
 #include "actors/timer.hpp"
 #include "actors/tool_broker.hpp"
 #include "runtime/agent.hpp"
@@ -63,6 +65,8 @@ struct NodeParts {
   ModelGateway& models;
   ToolBroker& broker;
   Judge& judge;
+  Reviewer& reviewer;
+  std::function<void()> wake_outbox;  ///< also after the outbox has gone
   EventHub& hub;
   Timer& timer;
   Admission& admission;

@@ -95,8 +95,10 @@ class RunShell {
     if (const auto* model = std::get_if<input::ModelEnded>(ended.input.get())) {
       model_tickets_.erase({model->step, model->attempt});
       parts_->hub.end_preview(run_);
-    } else if (const auto* call = std::get_if<input::CallEnded>(ended.input.get())) {
+    } else if (auto* call = std::get_if<input::CallEnded>(ended.input.get())) {
       call_tickets_.erase({call->call_id, call->attempt});
+      review_tickets_.erase({call->call_id, call->attempt});
+      if (review(*call)) return;
     } else if (const auto* judged = std::get_if<input::Judged>(ended.input.get())) {
       judge_tickets_.erase(judged->call_id);
     }
@@ -118,9 +120,30 @@ class RunShell {
   void release() { self_->quit(); }
 
  private:
+  /// Hands a result to the hooks that are to see it first: it comes again as they left it. True: it went.
+  bool review(input::CallEnded& call) {
+    const CallEffect effect{call.call_id, call.attempt};
+    auto question = to_review_.extract(effect);
+    if (question.empty()) return false;
+    if (!driver_ || resting_) return true;  // nobody is to see it
+    auto on_end = [self = caf::actor_cast<caf::actor>(self_), effect](CallEnd end) {
+      tell(self,
+           EffectEnded{
+               std::make_shared<Input>(input::CallEnded{effect.call_id, effect.attempt, std::move(end)})});
+    };
+    review_tickets_[effect] =
+        parts_->reviewer.review(std::move(question.mapped()), std::move(call.end), std::move(on_end));
+    return true;
+  }
+
   void write(Commit commit, AppendEnded::Of of) {
+    std::function<void()> wake_outbox;
+    if (!commit.runs.front().outbox.empty()) wake_outbox = parts_->wake_outbox;
     parts_->writer.write(
-        std::move(commit), [self = caf::actor_cast<caf::actor>(self_), of](Result<Committed> outcome) {
+        std::move(commit),
+        [self = caf::actor_cast<caf::actor>(self_), of, wake_outbox = std::move(wake_outbox)](
+            Result<Committed> outcome) {
+          if (outcome && wake_outbox) wake_outbox();
           tell(self, AppendEnded{std::make_shared<Result<Committed>>(std::move(outcome)), of});
         });
   }
@@ -214,11 +237,27 @@ class RunShell {
     row_.pause_expires_at = std::get<RunPaused>(pause.payload).expires_at;
     row_.due_at = row_.pause_expires_at;
     append.row = row_;
+    append.outbox = told_of(pause);
     parts_->log(LogLevel::error,
                 fmt::format("run {} failed {} times in a row and is paused",
                             to_string(run_),
                             limits::resumes_without_progress_max));
     write({{std::move(append)}, {}, {}, false}, AppendEnded::Of::quarantine);
+  }
+
+  /// Whatever made the run fail may be met here again; the pause is written all the same.
+  std::vector<OutboxEntry> told_of(const Event& pause) {
+    std::string why;
+    try {
+      const auto book = parts_->books.get(row_.team, row_.agent_id, row_.agent_version);
+      if (book) return outbox_entries((*book)->agent().definition, row_, {pause});
+      why = book.error().text;
+    } catch (const std::exception& thrown) {
+      why = thrown.what();
+    }
+    parts_->log(LogLevel::error,
+                fmt::format("nobody is notified of the pause of {}: {}", to_string(run_), why));
+    return {};
   }
 
   /// This activation ends: commands that wait are told why, and the supervisor that the run holds no actor.
@@ -270,6 +309,8 @@ class RunShell {
            EffectEnded{
                std::make_shared<Input>(input::CallEnded{effect.call_id, effect.attempt, std::move(end)})});
     };
+    // Stands until the result has come: also one that comes although the call was stopped is reviewed.
+    if (start.review) to_review_[effect] = std::move(*start.review);
     call_tickets_[effect] =
         parts_->broker.start({run_, row_.root_run_id, row_.team, row_.user_id}, start, std::move(on_done));
   }
@@ -343,10 +384,9 @@ class RunShell {
       judge_tickets_.erase(ticket);
       return;
     }
-    const auto ticket = call_tickets_.find(std::get<CallEffect>(effect));
-    if (ticket == call_tickets_.end()) return;
-    parts_->broker.cancel(ticket->second);
-    call_tickets_.erase(ticket);
+    const CallEffect& call = std::get<CallEffect>(effect);
+    if (const auto ticket = review_tickets_.extract(call)) parts_->reviewer.cancel_review(ticket.mapped());
+    if (const auto ticket = call_tickets_.extract(call)) parts_->broker.cancel(ticket.mapped());
   }
 
   /// While the node drains, a run ends as soon as nothing of it is under way.
@@ -369,6 +409,8 @@ class RunShell {
       parts_->models.cancel(ticket);
     for (const auto& [effect, ticket] : std::exchange(call_tickets_, {}))
       parts_->broker.cancel(ticket);
+    for (const auto& [effect, ticket] : std::exchange(review_tickets_, {}))
+      parts_->reviewer.cancel_review(ticket);
     for (const auto& [call_id, ticket] : std::exchange(judge_tickets_, {}))
       parts_->judge.cancel(ticket);
     parts_->hub.end_preview(run_);
@@ -385,6 +427,8 @@ class RunShell {
   std::map<Token, Reply<Accepted>> replies_;
   std::map<ModelEffect, ModelGateway::Ticket> model_tickets_;
   std::map<CallEffect, ToolBroker::Ticket> call_tickets_;
+  std::map<CallEffect, JudgeQuestion> to_review_;  ///< of calls whose result hooks see first
+  std::map<CallEffect, Reviewer::Ticket> review_tickets_;
   std::map<std::string, Judge::Ticket> judge_tickets_;  ///< by call id
   Token last_token_ = 0;
   Timer::Ticket wake_ticket_ = 0;

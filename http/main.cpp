@@ -20,6 +20,7 @@
 #include "http/config/listen.hpp"
 #include "http/config/secrets.hpp"
 #include "http/config/serve_options.hpp"
+#include "http/config/webhook_secrets.hpp"
 #include "http/identity/users.hpp"
 #include "http/log.hpp"
 #include "http/metrics.hpp"
@@ -166,6 +167,8 @@ int serve(const ServeOptions& options) {
   StopSignals signals;
   auto keys = read_keys(*config);
   if (!keys) return complain(keys.error(), misused);
+  auto webhook_secrets = read_webhook_secrets(config->webhook_secret);
+  if (!webhook_secrets) return complain(webhook_secrets.error(), misused);
   ScriptedClient scripted;
   if (auto loaded = load_scenarios(scripted, config->models); !loaded)
     return complain(loaded.error(), misused);
@@ -174,6 +177,11 @@ int serve(const ServeOptions& options) {
 
   auto journal = open_journal(*config);
   if (!journal) return complain(journal.error(), failed);
+  if (webhook_secrets->empty()) {
+    auto own = own_webhook_secret(config->data_dir);
+    if (!own) return complain(own.error(), failed);
+    webhook_secrets->push_back(std::move(*own));
+  }
   remove_listen_file(config->data_dir);
   SystemClock clock;
   Metrics metrics;
@@ -193,8 +201,11 @@ int serve(const ServeOptions& options) {
   parts.judge = &hooks;
   parts.decision_point = config->authorizer.kind != AuthorizerKind::none;
   parts.exchange = exchange_endpoint(*config, std::move(keys->exchange));
+  parts.reviewer = &hooks;
   parts.clock = &clock;
   parts.pack = pack_record;
+  parts.webhook_secrets = std::move(*webhook_secrets);
+  parts.deliveries = &metrics;
   CafNode node(std::move(parts));
 
   if (!options.agents.empty()) {

@@ -109,6 +109,11 @@ class Metrics::Impl {
     hook_seconds_.Add({{"at", at_name}, {"kind", kind_name}}, hook_buckets).Observe(seconds(latency_ms));
   }
 
+  void on_delivery(std::string_view type, DeliveryOutcome outcome, std::int64_t latency_ms) {
+    deliveries_.Add({{"type", std::string(type)}, {"outcome", std::string(name(outcome))}}).Increment();
+    delivery_seconds_.Observe(seconds(latency_ms));
+  }
+
   // --- requests and the scrape
 
   void on_request(std::string_view method, std::string_view route, int status, double time) {
@@ -195,6 +200,11 @@ class Metrics::Impl {
   Family<Histogram>& hook_seconds_ =
       histograms("ratchet_hook_duration_seconds", "Until a hook had answered, or had not");
 
+  Family<Counter>& deliveries_ =
+      counters("ratchet_webhook_attempts_total", "Attempts to post webhooks and on_stop hooks, by outcome");
+  Histogram& delivery_seconds_ =
+      histograms("ratchet_webhook_attempt_duration_seconds", "Of these attempts").Add({}, request_buckets);
+
   Family<Counter>& requests_ = counters("ratchet_http_requests_total", "Requests that were answered");
   Histogram& request_seconds_ =
       histograms("ratchet_http_request_duration_seconds", "Until an answer was ready to be written")
@@ -228,6 +238,10 @@ void Metrics::on_commit(const RunRow& row, std::span<const Event> events) {
 
 void Metrics::on_hook(HookPoint at, HookKind kind, HookOutcome outcome, std::int64_t latency_ms) {
   impl_->on_hook(at, kind, outcome, latency_ms);
+}
+
+void Metrics::on_delivery(std::string_view type, DeliveryOutcome outcome, std::int64_t latency_ms) {
+  impl_->on_delivery(type, outcome, latency_ms);
 }
 
 void Metrics::on_request(std::string_view method, std::string_view route, int status, double seconds) {

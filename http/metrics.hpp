@@ -30,6 +30,7 @@ class Metrics final : public CommitObserver, public HookObserver {
 
   void on_commit(const RunRow& row, std::span<const Event> events) override;
   void on_hook(HookPoint at, HookKind kind, HookOutcome outcome, std::int64_t latency_ms) override;
+  void on_delivery(std::string_view type, DeliveryOutcome outcome, std::int64_t latency_ms) override;
   /// `route` is its pattern, "" for none. Of a stream the time until it begins counts.
   void on_request(std::string_view method, std::string_view route, int status, double seconds);
   /// The text format, version 0.0.4.

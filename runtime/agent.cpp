@@ -33,10 +33,7 @@ constexpr FieldRule agent_fields[] = {
 constexpr FieldRule model_fields[] = {
     {"name"}, {"temperature"}, {"top_p"}, {"top_k"}, {"seed"}, {"max_output_tokens"}};
 constexpr FieldRule policy_fields[] = {{"tool"}, {"when"}, {"then"}};
-constexpr FieldRule approval_fields[] = {
-    {"expires_seconds"},
-    {"remind_seconds"},
-    {"notify_url", "notifications are not part of this version; leave it out"}};
+constexpr FieldRule approval_fields[] = {{"expires_seconds"}, {"remind_seconds"}, {"notify_url"}};
 constexpr FieldRule hook_fields[] = {{"at"}, {"url"}, {"kind"}};
 constexpr FieldRule budget_fields[] = {{"max_steps"}, {"max_tokens"}, {"max_seconds"}, {"max_usd"}};
 constexpr FieldRule context_fields[] = {
@@ -150,7 +147,7 @@ class AgentParser {
       rule.at = hook.choice<HookPoint>("at");
       rule.kind = hook.choice<HookKind>("kind", HookKind::security);
       rule.url = url(hook, "url");
-      if (rule.at != HookPoint::pre_tool)
+      if (rule.at == HookPoint::pre_model)
         hook.refuse(ErrorCode::not_supported,
                     "at",
                     fmt::format("hooks at {} are not part of this version; leave it out", name(rule.at)));
@@ -175,6 +172,7 @@ class AgentParser {
                        fmt::format("a reminder after {} s comes too late: the approval expires after {} s",
                                    to.remind_seconds,
                                    to.expires_seconds));
+    if (approval.has("notify_url")) to.notify_url = url(approval, "notify_url");
   }
 
   void context() {

@@ -12,6 +12,7 @@
 
 #include "runtime/event/codec.hpp"
 #include "runtime/run/approval_row.hpp"
+#include "runtime/run/outbox.hpp"
 #include "runtime/run/row.hpp"
 
 namespace ratchet {
@@ -32,6 +33,7 @@ struct RunAppend {
   RunRow row;  ///< as it is after these events
   std::vector<Blob> blobs;
   std::vector<ApprovalRow> approvals;     ///< that these events ask for or decide
+  std::vector<OutboxEntry> outbox;        ///< that the outside is to be told of these events
   std::optional<std::string> user_token;  ///< to be sealed in place of the run's present one; the store
                                           ///< deletes it with the append that finishes the run
 };
@@ -50,11 +52,18 @@ struct DefinitionPut {
   bool must_be_new = false;  ///< conflict, if the key exists
 };
 
+/// An entry of the outbox was delivered or given up, or is to be tried again later: `again` takes its place.
+struct OutboxUpdate {
+  OutboxEntry entry;
+  std::optional<OutboxEntry> again;
+};
+
 struct Commit {
   std::vector<RunAppend> runs;
   std::optional<IdempotencyClaim> claim;
   std::vector<DefinitionPut> definitions;
   bool reserve = false;  ///< may use the space that is kept free for cancels
+  std::vector<OutboxUpdate> outbox = {};
 };
 
 /// What became of one commit. `existing` is set where the claim was taken before with the same fingerprint:
@@ -124,6 +133,9 @@ class JournalReader {
   /// The token of the run's user, unsealed. A secret: for the request of a call, and nothing else. Errors:
   /// not_found, where the run has none or has finished.
   virtual Result<std::string> user_token(const RunId& run) = 0;
+  /// The entries of the outbox, the one due first before all others. A damaged one is told of and passed
+  /// over.
+  virtual Result<std::vector<OutboxEntry>> outbox(std::size_t limit) = 0;
   /// Pairs of key and value with this prefix, in order of key.
   virtual Result<std::vector<std::pair<std::string, std::string>>> definitions(std::string_view table,
                                                                                std::string_view prefix) = 0;

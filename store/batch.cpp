@@ -26,6 +26,10 @@ Result<Committed> Batch::apply(const Commit& commit) {
              {layout::write_claim({claim->run_id, claim->fingerprint})});
   for (const DefinitionPut& put : commit.definitions)
     txn_.put(Table::definitions, layout::definition_key(put.table, put.key), {put.value});
+  for (const OutboxUpdate& update : commit.outbox) {
+    txn_.erase(Table::outbox, layout::outbox_key(update.entry));
+    if (update.again) put_outbox(*update.again);
+  }
   return Committed{};
 }
 
@@ -87,6 +91,8 @@ void Batch::write(const RunAppend& append, const std::optional<StoredRun>& befor
   write_blobs(append);
   write_approvals(append);
   write_token(append);
+  for (const OutboxEntry& entry : append.outbox)
+    put_outbox(entry);
 
   after.lease = row.lease;
   after.last_seq = row.last_seq;
@@ -160,6 +166,10 @@ void Batch::write_approvals(const RunAppend& append) {
     txn_.put(Table::approvals_by_status, layout::listed_approval_key(row), {});
     txn_.put(Table::approvals, layout::approval_key(row.run_id, row.approval_id), {encode_approval(row)});
   }
+}
+
+void Batch::put_outbox(const OutboxEntry& entry) {
+  txn_.put(Table::outbox, layout::outbox_key(entry), {encode_outbox(entry)});
 }
 
 void Batch::write_token(const RunAppend& append) {

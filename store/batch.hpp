@@ -39,6 +39,7 @@ class Batch {
   void write_blobs(const RunAppend& append);
   void write_approvals(const RunAppend& append);
   void write_token(const RunAppend& append);
+  void put_outbox(const OutboxEntry& entry);
 
   Txn& txn_;
   BlobFiles& files_;

@@ -119,6 +119,10 @@ Key listed_approval_key(const ApprovalRow& row) {
   return approvals_prefix(row.team, row.status).add(row.approval_id.ulid).add(row.run_id.ulid);
 }
 
+Key outbox_key(const OutboxEntry& entry) {
+  return Key().add(entry.due_at).add(entry.run_id.ulid).add_u64(entry.seq).add_u32(entry.n);
+}
+
 Result<RunAndApproval> read_approval_key(std::string_view key) {
   if (key.size() != 2 * ulid_bytes) return refuse("an approval's key", "it has another length");
   return RunAndApproval{read_id<RunId>(key), read_id<ApprovalId>(key.substr(ulid_bytes))};

@@ -58,6 +58,8 @@ Key approvals_prefix(std::string_view team, ApprovalStatus status);
 /// Of `approvals_by_status`.
 Key listed_approval_key(const ApprovalRow& row);
 
+Key outbox_key(const OutboxEntry& entry);
+
 struct TimeAndRun {
   Timestamp at;
   RunId run;

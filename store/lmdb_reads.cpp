@@ -161,6 +161,22 @@ Result<std::optional<Timestamp>> LmdbJournal::next_due() {
   return std::nullopt;
 }
 
+Result<std::vector<OutboxEntry>> LmdbJournal::outbox(std::size_t limit) {
+  std::vector<OutboxEntry> entries;
+  Txn txn(*environment_, Txn::Kind::read);
+  Cursor at(txn, Table::outbox);
+  for (bool more = at.first(); more && entries.size() < limit; more = at.next()) {
+    const auto value = at.value();
+    auto entry = value ? decode_outbox(*value) : tl::unexpected(value.error());
+    if (entry)
+      entries.push_back(std::move(*entry));
+    else
+      passed_over(entry.error());
+  }
+  if (txn.failure()) return walk_failed(txn);
+  return entries;
+}
+
 Result<std::optional<IdempotencyEntry>> LmdbJournal::idempotency(std::string_view scope,
                                                                  std::string_view key) {
   if (scope.size() + key.size() + 1 > limits::store_key_bytes_max) return std::nullopt;

@@ -9,6 +9,14 @@
 
 namespace ratchet {
 
+namespace {
+
+auto key_of(const OutboxEntry& entry) {
+  return std::tuple(entry.due_at, entry.run_id, entry.seq, entry.n);
+}
+
+}  // namespace
+
 // --- writing
 // --------------------------------------------------------------------------------------------------
 
@@ -36,6 +44,10 @@ Result<Committed> MemoryJournal::commit_one(const Commit& commit) {
     claims_[{claim->scope, claim->key}] = {claim->run_id, claim->fingerprint};
   for (const DefinitionPut& put : commit.definitions)
     definitions_[{put.table, put.key}] = put.value;
+  for (const OutboxUpdate& update : commit.outbox) {
+    outbox_.erase(key_of(update.entry));
+    if (update.again) outbox_[key_of(*update.again)] = *update.again;
+  }
   return Committed{};
 }
 
@@ -74,6 +86,8 @@ void MemoryJournal::write(const RunAppend& append) {
     artifacts_[blob.ref.id] = {row.run_id, blob};
   for (const ApprovalRow& approval : append.approvals)
     approvals_[{approval.approval_id, row.run_id}] = approval;
+  for (const OutboxEntry& entry : append.outbox)
+    outbox_[key_of(entry)] = entry;
   if (keeps_token(append))
     user_tokens_[row.run_id] = *append.user_token;
   else if (row.status == RunStatus::finished)
@@ -205,6 +219,14 @@ Result<std::string> MemoryJournal::user_token(const RunId& run) {
   const auto found = user_tokens_.find(run);
   if (found == user_tokens_.end()) return no_user_token(run);
   return found->second;
+}
+
+Result<std::vector<OutboxEntry>> MemoryJournal::outbox(std::size_t limit) {
+  const std::lock_guard lock(mutex_);
+  std::vector<OutboxEntry> entries;
+  for (auto at = outbox_.begin(); at != outbox_.end() && entries.size() < limit; ++at)
+    entries.push_back(at->second);
+  return entries;
 }
 
 JournalHealth MemoryJournal::health() {

@@ -30,6 +30,7 @@ class MemoryJournal final : public Journal {
   Result<ApprovalRow> approval(const RunId& run, const ApprovalId& id) override;
   Result<std::vector<ApprovalRow>> approvals(const ApprovalQuery& query) override;
   Result<std::string> user_token(const RunId& run) override;
+  Result<std::vector<OutboxEntry>> outbox(std::size_t limit) override;
   Result<std::vector<Result<Committed>>> commit(std::span<const Commit> batch) override;
   JournalHealth health() override;
 
@@ -65,6 +66,7 @@ class MemoryJournal final : public Journal {
   std::map<std::pair<std::string, std::string>, std::string> definitions_;
   std::map<std::pair<ApprovalId, RunId>, ApprovalRow> approvals_;
   std::map<RunId, std::string> user_tokens_;
+  std::map<std::tuple<Timestamp, RunId, std::uint64_t, std::uint32_t>, OutboxEntry> outbox_;
 };
 
 }  // namespace ratchet

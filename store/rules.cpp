@@ -63,6 +63,8 @@ Result<void> check_shape(const Commit& commit) {
     for (const ApprovalRow& approval : commit.runs[i].approvals)
       RATCHET_ENSURE(approval.run_id == row.run_id && approval.team == row.team,
                      "an approval is of another run than its append");
+    for (const OutboxEntry& entry : commit.runs[i].outbox)
+      RATCHET_ENSURE(entry.run_id == row.run_id, "an entry of the outbox is of another run than its append");
   }
   if (commit.claim)
     if (auto fits =
@@ -147,7 +149,7 @@ std::size_t payload_bytes(const Commit& commit) {
     bytes += append.record.size() + 1024;  // the row and index entries
     for (const Blob& blob : append.blobs)
       bytes += blob.bytes.size();
-    bytes += append.approvals.size() * 1024;
+    bytes += (append.approvals.size() + append.outbox.size()) * 1024;
     if (append.user_token) bytes += append.user_token->size();
   }
   for (const DefinitionPut& put : commit.definitions)

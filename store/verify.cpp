@@ -100,6 +100,7 @@ class Verification {
     walk(Table::approvals, [this](std::string_view key) { approval(key); });
     walk(Table::approvals_by_status, [this](std::string_view key) { listed_approval(key); });
     walk(Table::secrets, [this](std::string_view key) { secret(key); });
+    walk(Table::outbox, [this](std::string_view key) { outbox(key); });
     for (const Table table : {Table::meta, Table::chunks, Table::claims, Table::blobs, Table::definitions})
       walk(table, [this, table](std::string_view key) { value(table, key); });
     say_(fmt::format("{}{} {} {}", done_mark, runs_, events_, artifacts_));
@@ -224,6 +225,18 @@ class Verification {
     const auto run = find_row(txn, *id);
     if (run ? run->status == RunStatus::finished : run.error().code == ErrorCode::unknown_run)
       problem(fmt::format("there is a user token of {}, which does not run", to_string(*id)));
+  }
+
+  void outbox(std::string_view key) {
+    Txn txn = begin();
+    const auto stored = txn.get(Table::outbox, key);
+    if (!stored) return problem(stored.error().text);
+    if (!*stored) return;
+    const auto entry = decode_outbox(**stored);
+    if (!entry) return problem(entry.error().text);
+    if (std::string_view(layout::outbox_key(*entry)) != key)
+      problem(fmt::format(
+          "table {} has {} at another key than it says", name(Table::outbox), delivery_id(*entry)));
   }
 
   void value(Table table, std::string_view key) {

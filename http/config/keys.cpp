@@ -10,6 +10,7 @@
 #include "http/config/model_keys.hpp"
 #include "http/config/parse.hpp"
 #include "http/config/read.hpp"
+#include "http/config/webhook_keys.hpp"
 #include "runtime/ids.hpp"
 #include "runtime/yaml.hpp"
 
@@ -168,6 +169,11 @@ constexpr Key<ServerConfig> server_keys[] = {
      "null",
      "Where tools of tier 2 and 3 run; not in this version, so null only.",
      [](ServerConfig&, const Value& v) { return read_off(v, "null", "sandboxes"); }},
+    {"webhooks",
+     "{}",
+     "What is posted of approvals, pauses and ends of runs.",
+     [](ServerConfig& c, const Value& v) { return read_webhooks(v, c.webhook_secret); },
+     list_webhooks},
     {"limits",
      "{}",
      "What is taken at most.",

@@ -96,6 +96,7 @@ struct ServerConfig {
   std::vector<ClientKey> keys;
   IdentityConfig identity;
   AuthorizerConfig authorizer;
+  KeySource webhook_secret;  ///< of the secrets that webhooks are signed with
   ServerLimits limits;
   std::int64_t drain_timeout_ms = 30'000;
   std::int64_t subagents_max_depth = 1;

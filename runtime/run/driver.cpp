@@ -242,6 +242,7 @@ void RunDriver::append(Decided decision, signal::Given given, Stamp& stamp) {
   append.append.record = parts_.pack(bytes);
   append.append.blobs = std::move(decision.blobs);
   append.append.approvals = approval_rows(state_, decision.events);
+  append.append.outbox = outbox_entries(tools_->agent().definition, append.append.row, decision.events);
   if (auto* token = std::get_if<input::UserToken>(&given.input)) append.append.user_token = token->token;
   pending_ = Pending{std::move(decision), append.append.row.head, std::move(given)};
   actions_.push_back(std::move(append));
@@ -317,14 +318,16 @@ void RunDriver::start(const Effect& effect) {
   const OpenCall* call = state_.find_call(wanted.call_id);
   const ToolManifest* tool = tools_->find(call->tool);
   RATCHET_ENSURE(tool, "a planned call has a manifest in its version");
-  actions_.push_back(
-      action::StartCall{wanted,
-                        std::shared_ptr<const ToolManifest>(tools_, tool),
-                        call->execution,
-                        call->args.text,
-                        idempotency_key(state_, call->call_id),
-                        std::size_t{state_.started->result_cap_tokens} * limits::bytes_per_token_shown,
-                        state_.token_expires_at});
+  action::StartCall start{wanted,
+                          std::shared_ptr<const ToolManifest>(tools_, tool),
+                          call->execution,
+                          call->args.text,
+                          idempotency_key(state_, call->call_id),
+                          std::size_t{state_.started->result_cap_tokens} * limits::bytes_per_token_shown,
+                          state_.token_expires_at};
+  if (tools_->has_post_tool_hooks())
+    start.review = question_of(tools_, row_of(state_), call->call_id, call->tool, call->args.text);
+  actions_.push_back(std::move(start));
 }
 
 }  // namespace ratchet

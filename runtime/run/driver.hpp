@@ -70,6 +70,7 @@ struct StartCall {
   std::string args, idempotency_key;
   std::size_t answer_bytes_max = 0;  ///< what the run shows of one result: a tool that pages keeps to it
   std::optional<Timestamp> token_expires_at = {};  ///< of the user's token, where it expires
+  std::optional<JudgeQuestion> review = {};        ///< its result is for a `Reviewer` to see first
 };
 
 /// Gather the facts for the verdict on a call.

@@ -14,11 +14,13 @@ Result<std::shared_ptr<const ToolBook>> ToolBook::make(std::shared_ptr<const Age
     book->schemas_.push_back(std::move(*schema));
     book->policies_.push_back(verdict_without_arguments(agent->definition, tool));
   }
-  const auto& hooks = agent->definition.hooks;
-  book->has_pre_tool_hooks_ = std::any_of(
-      hooks.begin(), hooks.end(), [](const HookRule& hook) { return hook.at == HookPoint::pre_tool; });
   book->agent_ = std::move(agent);
   return book;
+}
+
+bool ToolBook::has_hooks_at(HookPoint point) const {
+  const auto& hooks = agent_->definition.hooks;
+  return std::any_of(hooks.begin(), hooks.end(), [&](const HookRule& hook) { return hook.at == point; });
 }
 
 namespace {

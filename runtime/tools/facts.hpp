@@ -11,6 +11,7 @@
 
 #include "runtime/agent.hpp"
 #include "runtime/ids.hpp"
+#include "runtime/tools/call_end.hpp"
 
 namespace ratchet {
 
@@ -62,6 +63,18 @@ class Judge {
   virtual Ticket start(JudgeQuestion question, OnFacts on_facts) = 0;
   /// After it returns, `on_facts` does not begin any more.
   virtual void cancel(Ticket ticket) = 0;
+};
+
+/// Lets the version's hooks at `post_tool` see what a call returned, before anybody else does.
+class Reviewer {
+ public:
+  virtual ~Reviewer() = default;
+  using Ticket = std::uint64_t;
+  using OnEnd = std::function<void(CallEnd)>;
+  /// As `Judge::start`: what `on_end` gets is what the hooks made of `end`. `question` is of the call as it
+  /// ran.
+  virtual Ticket review(JudgeQuestion question, CallEnd end, OnEnd on_end) = 0;
+  virtual void cancel_review(Ticket ticket) = 0;
 };
 
 }  // namespace ratchet

@@ -22,7 +22,7 @@ void append_member(std::string& out, std::string_view name, std::string_view tex
   out += ',';
 }
 
-std::string body_of(const HookRule& hook, const JudgeQuestion& question) {
+std::string body_of(const HookRule& hook, const JudgeQuestion& question, const CallEnd* end) {
   std::string body = "{";
   append_member(body, "at", name(hook.at));
   append_member(body, "run_id", to_string(question.run_id));
@@ -34,7 +34,12 @@ std::string body_of(const HookRule& hook, const JudgeQuestion& question) {
   body += "\"call\":{";
   append_member(body, "call_id", question.call_id);
   append_member(body, "tool", question.tool->name);
-  body += "\"args\":" + question.args + "},\"replay\":false}";
+  body += "\"args\":" + question.args + "},";
+  if (end) {
+    append_member(body, "status", name(end->status));
+    append_member(body, "result", end->text);
+  }
+  body += "\"replay\":false}";
   return body;
 }
 
@@ -52,9 +57,9 @@ HookAnswer failed(std::string_view why) {
 }
 
 /// Members that an answer may have, and no others: a slip of the pen must not read as consent.
-std::string fault_of(const boost::json::object& answer) {
+std::string fault_of(const boost::json::object& answer, std::string_view rewrite) {
   for (const auto& [name, value] : answer) {
-    if (name == "args") continue;
+    if (name == rewrite) continue;
     if (name != "verdict" && name != "reason")
       return fmt::format("its answer has the unknown member {}", std::string_view(name));
     if (!value.is_string()) return fmt::format("its {} is not a string", std::string_view(name));
@@ -62,39 +67,53 @@ std::string fault_of(const boost::json::object& answer) {
   return answer.contains("verdict") ? "" : "its answer has no verdict";
 }
 
+bool is_refusal(const HookAnswer& answer) {
+  return answer.outcome == HookOutcome::failed || answer.outcome == HookOutcome::deny;
+}
+
+std::string_view reason_of(const HookAnswer& answer) {
+  return answer.reason.empty() ? std::string_view("no reason given") : answer.reason;
+}
+
 }  // namespace
 
-ConnectorCall hook_call(const HookRule& hook, const JudgeQuestion& question) {
+ConnectorCall hook_call(const HookRule& hook, const JudgeQuestion& question, const CallEnd* end) {
   ConnectorCall call;
   call.method = "POST";
   call.url = hook.url;
   call.headers = {{"Content-Type", "application/json"}, {"Accept", "application/json"}};
-  call.body = body_of(hook, question);
+  call.body = body_of(hook, question, end);
   call.timeout_ms = limits::hook_timeout_ms;
   if (const auto url = parse_url(hook.url)) call.network_allow = {url->endpoint()};
-  call.reply_bytes_max = limits::hook_reply_bytes_max;
+  call.reply_bytes_max = end ? limits::hook_result_bytes_max : limits::hook_reply_bytes_max;
+  call.repeatable = true;
   return call;
 }
 
-HookAnswer read_hook_answer(const ConnectorOutcome& outcome) {
+HookAnswer read_hook_answer(HookPoint at, const ConnectorOutcome& outcome) {
   if (outcome.kind != ConnectorOutcome::Kind::answered) return failed("it did not answer: " + outcome.text);
   if (outcome.status != 200) return failed(fmt::format("it answered {}", outcome.status));
   const auto json = parse_json(outcome.body);
   if (!json) return failed("its answer cannot be read: " + json.error().text);
   const auto* members = json->if_object();
   if (!members) return failed(fmt::format("its answer is {}", kind_name(*json)));
-  if (const auto fault = fault_of(*members); !fault.empty()) return failed(fault);
+  const bool of_args = at == HookPoint::pre_tool;
+  const std::string_view member = of_args ? "args" : "result";
+  if (const auto fault = fault_of(*members, member); !fault.empty()) return failed(fault);
 
   const std::string_view word = members->at("verdict").get_string();
   const auto verdict = parse_enum<HookOutcome>(word);
   if (!verdict || *verdict == HookOutcome::failed) return failed(fmt::format("unknown verdict '{}'", word));
-  const auto* args = members->if_contains("args");
-  if (args && *verdict != HookOutcome::rewrite) return failed("its answer has args and is no rewrite");
-  if (*verdict == HookOutcome::rewrite && (!args || !args->is_object()))
-    return failed("its rewrite has no object of args");
+  const auto* rewrite = members->if_contains(member);
+  if (rewrite && *verdict != HookOutcome::rewrite)
+    return failed(fmt::format("its answer has {} and is no rewrite", member));
+  if (*verdict == HookOutcome::rewrite &&
+      !(rewrite && (of_args ? rewrite->is_object() : rewrite->is_string())))
+    return failed(of_args ? "its rewrite has no object of args" : "its rewrite has no text as result");
   HookAnswer answer{*verdict, {}, {}};
   if (const auto* reason = members->if_contains("reason")) answer.reason = one_line(reason->get_string());
-  if (args) append_json(answer.args, *args);
+  if (rewrite && of_args) append_json(answer.rewrite, *rewrite);
+  if (rewrite && !of_args) answer.rewrite = rewrite->get_string();
   return answer;
 }
 
@@ -104,21 +123,42 @@ void take_answer(HookFacts& facts, JudgeQuestion& question, std::size_t number, 
     facts.args.reset();
     facts.word = fmt::format("hook {}: {}", number, why);
   };
-  if (answer.outcome == HookOutcome::failed) return refuse(answer.reason);
-  if (answer.outcome == HookOutcome::deny)
-    return refuse(answer.reason.empty() ? "no reason given" : answer.reason);
+  if (is_refusal(answer)) return refuse(reason_of(answer));
   // A rewrite that changes nothing is none.
-  if (answer.outcome == HookOutcome::allow || answer.args == question.args) return;
+  if (answer.outcome == HookOutcome::allow || answer.rewrite == question.args) return;
 
   const auto schema = ArgumentSchema::compile(question.tool->input_schema.text);
   if (!schema) return refuse("its rewrite cannot be checked: " + schema.error().text);
-  if (const auto fault = schema->check(answer.args))
+  if (const auto fault = schema->check(answer.rewrite))
     return refuse(one_line("its rewrite does not fit the tool: " + *fault));
   const std::string why = answer.reason.empty() ? "" : ": " + answer.reason;
   facts.word = facts.args ? fmt::format("{}; then by hook {}{}", facts.word, number, why)
                           : fmt::format("rewritten by hook {}{}", number, why);
-  facts.args = answer.args;
-  question.args = std::move(answer.args);
+  facts.args = answer.rewrite;
+  question.args = std::move(answer.rewrite);
+}
+
+bool has_result(const CallEnd& end) {
+  return end.kind == CallEnd::Kind::ended &&
+         (end.status == ToolStatus::ok || end.status == ToolStatus::error);
+}
+
+bool take_answer(CallEnd& end, std::size_t number, HookAnswer answer) {
+  if (is_refusal(answer)) {
+    withhold(end, fmt::format("hook {}: {}", number, reason_of(answer)));
+    return false;
+  }
+  if (answer.outcome == HookOutcome::rewrite) end.text = std::move(answer.rewrite);
+  return true;
+}
+
+void withhold(CallEnd& end, std::string_view why) {
+  end.text = end.status == ToolStatus::ok
+                 ? fmt::format(
+                       "The call was carried out, but what it returned is withheld ({}). Do not call "
+                       "it again for its result.",
+                       why)
+                 : fmt::format("The call ended with an error, and what it said is withheld ({}).", why);
 }
 
 }  // namespace ratchet

@@ -56,8 +56,8 @@ struct ToolManifest {
                               ///< it did not
   bool repeatable = false;
   std::optional<RateLimit> rate_limit;  ///< none: as often as the budgets allow
-  std::vector<std::string> redact;      ///< JSON pointers into arguments and results, never shown outside the run
-  ApprovalRule approval;                ///< makes the policy's word stricter, never weaker
+  std::vector<std::string> redact;  ///< JSON pointers into arguments and results, never shown outside the run
+  ApprovalRule approval;            ///< makes the policy's word stricter, never weaker
   ToolAuth auth;
 
   Json source;  ///< the manifest as it was registered, canonical; its SHA-256 is the digest

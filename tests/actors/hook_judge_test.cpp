@@ -45,6 +45,8 @@ class Counts final : public HookObserver {
     seen.push_back(std::string(name(at)) + " " + std::string(name(kind)) + " " + std::string(name(outcome)));
   }
 
+  void on_delivery(std::string_view, DeliveryOutcome, std::int64_t) override {}
+
   std::vector<std::string> seen;
 };
 
@@ -228,6 +230,41 @@ TEST_F(HookJudgeTest, AnswersThatComeAfterItsEndAreIgnored) {
   EXPECT_TRUE(counts.seen.empty());
 }
 
+TEST_F(HookJudgeTest, AResultIsSeenByTheHooksAtPostToolOnly) {
+  const auto asked = question({hook("http://pre/1"),
+                               {HookPoint::post_tool, "http://a/2", HookKind::security},
+                               {HookPoint::post_tool, "http://log/3", HookKind::logging},
+                               {HookPoint::post_tool, "http://b/4", HookKind::security}});
+  CallEnd end;
+  end.text = "card 4111";
+  std::vector<CallEnd> seen;
+  judge.review(asked, end, [&](CallEnd given) { seen.push_back(std::move(given)); });
+  ASSERT_EQ(connector.calls.size(), 1u);
+  EXPECT_EQ(connector.calls[0].url, "http://a/2");
+  connector.answer(1, 200, R"({"verdict":"rewrite","result":"card ****"})");
+  ASSERT_EQ(connector.calls.size(), 3u);
+  EXPECT_THAT(connector.calls[2].body, HasSubstr(R"("result":"card ****")"));
+  connector.answer(3, 200, allow);
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_EQ(seen[0].text, "card ****");
+  EXPECT_THAT(counts.seen, ElementsAre("post_tool security rewrite", "post_tool security allow"));
+
+  judge.review(asked, end, [&](CallEnd given) { seen.push_back(std::move(given)); });
+  connector.answer(4, 500, "");
+  ASSERT_EQ(seen.size(), 2u);
+  EXPECT_THAT(seen[1].text, HasSubstr("is withheld (hook 2: it answered 500)"));
+
+  const auto cancelled = judge.review(asked, end, [&](CallEnd given) { seen.push_back(std::move(given)); });
+  judge.cancel_review(cancelled);
+  EXPECT_THAT(connector.cancelled, ElementsAre(5u));
+  EXPECT_EQ(seen.size(), 2u);
+
+  end.kind = CallEnd::Kind::unknown;
+  judge.review(asked, end, [&](CallEnd given) { seen.push_back(std::move(given)); });
+  ASSERT_EQ(seen.size(), 3u) << "there is no result to see";
+  EXPECT_EQ(connector.calls.size(), 5u);
+}
+
 /// An agent that may pay, behind two hooks.
 std::shared_ptr<const AgentVersion> payer() {
   const auto tool = parse_manifest(R"({"name":"pay","description":"Pays.","kind":"http",
@@ -296,6 +333,53 @@ TEST(HooksOfARun, NothingRunsThatAHookDidNotAnswerAbout) {
   EXPECT_TRUE(paid.bodies.empty());
   EXPECT_EQ(paid.result.status, ToolStatus::denied);
   EXPECT_THAT(paid.requested.verdict.hooks, HasSubstr("hook 1: it did not answer: connection refused"));
+}
+
+/// What the journal and the model get of a payment whose result a hook sees first.
+std::pair<std::string, std::string> reviewed(std::optional<ConnectorOutcome> answer,
+                                             bool with_reviewer = true) {
+  std::atomic<int> replies = 0;
+  std::string shown;
+  FakeModelClient models([&](const ModelCall& call) {
+    if (++replies == 1) return calls("pay", R"({"usd":9})");
+    for (const auto& piece : call.body)
+      shown += *piece;
+    return says("done");
+  });
+  auto agent = std::make_shared<AgentVersion>(*payer());
+  agent->definition.hooks = {{HookPoint::post_tool, "http://redact.example/", HookKind::security}};
+  TestNode test(models, agent, [answer](const ConnectorCall& call) -> std::optional<ConnectorOutcome> {
+    if (call.url == "http://redact.example/") return answer;
+    return answered(200, "paid with card 4111");
+  });
+  HookJudge judge(test.connector, nullptr, nullptr);
+  if (with_reviewer) test.reviewer = &judge;
+  test.restart();
+  const RunId run = test.start()->run_id;
+  test.wait_for_end(run);
+  std::string recorded;
+  const auto records = test.journal.records(run, 1, SIZE_MAX);
+  for (const Record& record : *records)
+    for (const Event& event : record.events)
+      if (const auto* result = std::get_if<ToolResult>(&event.payload)) recorded = result->content.at(0).text;
+  test.node.reset();
+  return {recorded, shown};
+}
+
+TEST(HooksOfARun, WhatAHookRedactedIsNowhere) {
+  const auto [recorded, shown] =
+      reviewed(answered(200, R"({"verdict":"rewrite","result":"paid with card ****"})"));
+  EXPECT_EQ(recorded, "paid with card ****");
+  EXPECT_THAT(shown, HasSubstr("paid with card ****"));
+  EXPECT_THAT(shown, testing::Not(HasSubstr("4111")));
+}
+
+TEST(HooksOfARun, AResultThatNoHookHasSeenIsWithheld) {
+  for (const bool with_reviewer : {true, false}) {
+    const auto [recorded, shown] = reviewed(answered(503, ""), with_reviewer);
+    EXPECT_THAT(recorded, HasSubstr("The call was carried out, but what it returned is withheld"));
+    EXPECT_THAT(shown, testing::Not(HasSubstr("4111")));
+  }
 }
 
 }  // namespace

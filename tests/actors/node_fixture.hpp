@@ -126,6 +126,8 @@ class TestNode {
     if (judge) options.judge = judge;
     options.decision_point = decision_point;
     options.exchange = exchange;
+    options.reviewer = reviewer;
+    options.webhook_secrets = webhook_secrets;
     options.log = [this](LogLevel, const std::string& line) {
       const std::lock_guard lock(log_mutex_);
       log += line + '\n';
@@ -209,6 +211,8 @@ class TestNode {
   Judge* judge = nullptr;       ///< asks hooks, a decision point, or both; borrowed
   bool decision_point = false;  ///< `judge` asks one about every call
   std::optional<ExchangeEndpoint> exchange;
+  Reviewer* reviewer = nullptr;  ///< lets them see results; borrowed
+  std::vector<WebhookSecret> webhook_secrets;
   std::string log;
   std::unique_ptr<CafNode> node;
 };

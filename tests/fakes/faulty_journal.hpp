@@ -127,6 +127,8 @@ class FaultyJournal final : public Journal {
     return inner_.approvals(query);
   }
 
+  Result<std::vector<OutboxEntry>> outbox(std::size_t limit) override { return inner_.outbox(limit); }
+
   Result<std::string> user_token(const RunId& run) override { return inner_.user_token(run); }
 
  private:

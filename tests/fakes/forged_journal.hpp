@@ -54,6 +54,8 @@ class ForgedJournal final : public Journal {
     return real_.approvals(query);
   }
 
+  Result<std::vector<OutboxEntry>> outbox(std::size_t limit) override { return real_.outbox(limit); }
+
   Result<std::string> user_token(const RunId& run) override { return real_.user_token(run); }
 
   Result<std::vector<Result<Committed>>> commit(std::span<const Commit> batch) override {

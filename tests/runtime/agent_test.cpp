@@ -25,6 +25,8 @@ interactive: true
 hooks:
   - {at: pre_tool, url: "http://127.0.0.1:9000/hook", kind: logging}
   - {at: pre_tool, url: "https://hooks.example/check"}
+  - {at: on_stop, url: "https://hooks.example/end", kind: logging}
+approval: {notify_url: "https://notify.example/in?team=a"}
 )");
   ASSERT_TRUE(yaml) << yaml.error().text;
   const auto agent = parse_agent(*yaml);
@@ -40,7 +42,9 @@ hooks:
   EXPECT_EQ(agent->budgets, (Budgets{12, 0, 60, Usd{250'000'000}})) << "0 is 0";
   EXPECT_EQ(agent->result_cap_tokens, 500u);
   EXPECT_TRUE(agent->interactive);
-  ASSERT_EQ(agent->hooks.size(), 2u);
+  ASSERT_EQ(agent->hooks.size(), 3u);
+  EXPECT_EQ(agent->hooks[2].at, HookPoint::on_stop);
+  EXPECT_EQ(agent->approval.notify_url, "https://notify.example/in?team=a");
   EXPECT_EQ(agent->hooks[0].kind, HookKind::logging);
   EXPECT_EQ(agent->hooks[1].kind, HookKind::security) << "the strict one, where nothing is said";
   EXPECT_EQ(agent->hooks[1].url, "https://hooks.example/check");
@@ -75,8 +79,8 @@ TEST(Agent, RefusesWithCodeAndPointer) {
        ErrorCode::unknown_field,
        "/hooks/0/timeout"},
       {R"("hooks":[{"at":"pre_model","url":"http://h"}])", later, "/hooks/0/at"},
-      {R"("hooks":[{"at":"post_tool","url":"http://h"}])", later, "/hooks/0/at"},
-      {R"("approval":{"notify_url":"http://x.example"})", later, "/approval/notify_url"},
+      {R"("approval":{"notify_url":""})", bad, "/approval/notify_url"},
+      {R"("approval":{"notify_url":"file:///etc/passwd"})", bad, "/approval/notify_url"},
       {R"("approval":{"expires_seconds":0})", bad, "/approval/expires_seconds"},
       {R"("approval":{"expires_seconds":60,"remind_seconds":60})", bad, "/approval/remind_seconds"},
       {R"("subagents":{"allow":["x"]})", later, "/subagents"},

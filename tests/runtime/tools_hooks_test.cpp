@@ -29,7 +29,7 @@ JudgeQuestion question() {
 }
 
 HookAnswer read(std::string body, int status = 200) {
-  return read_hook_answer(answered(status, std::move(body)));
+  return read_hook_answer(HookPoint::pre_tool, answered(status, std::move(body)));
 }
 
 TEST(Hooks, AreAskedAboutTheCallAtTheirOwnAddressOnly) {
@@ -53,7 +53,7 @@ TEST(Hooks, SayAllowDenyOrRewrite) {
   EXPECT_EQ(denied.reason, "too much") << "one line";
   const auto rewritten = read(R"({"args":{"b":1.0,"a":2},"verdict":"rewrite"})");
   EXPECT_EQ(rewritten.outcome, HookOutcome::rewrite);
-  EXPECT_EQ(rewritten.args, R"({"a":2,"b":1})") << "canonical";
+  EXPECT_EQ(rewritten.rewrite, R"({"a":2,"b":1})") << "canonical";
 }
 
 TEST(Hooks, GiveNoVerdictByAnythingElse) {
@@ -90,7 +90,7 @@ TEST(Hooks, GiveNoVerdictByAnythingElse) {
     ConnectorOutcome outcome = answered(200, R"({"verdict":"allow"})");
     outcome.kind = kind;
     outcome.text = "timed out after 200 ms";
-    const auto answer = read_hook_answer(outcome);
+    const auto answer = read_hook_answer(HookPoint::pre_tool, outcome);
     EXPECT_EQ(answer.outcome, HookOutcome::failed);
     EXPECT_THAT(answer.reason, HasSubstr("timed out after 200 ms"));
   }
@@ -150,6 +150,65 @@ TEST(Hooks, ASecurityHookWithoutAVerdictRefusesTheCall) {
   take_answer(facts, asked, 3, read("", 500));
   EXPECT_TRUE(facts.denied);
   EXPECT_EQ(facts.word, "hook 3: it answered 500");
+}
+
+// --- at post_tool
+
+HookAnswer read_review(std::string body) {
+  return read_hook_answer(HookPoint::post_tool, answered(200, std::move(body)));
+}
+
+CallEnd ended(ToolStatus status, std::string text) {
+  CallEnd end;
+  end.status = status;
+  end.text = std::move(text);
+  return end;
+}
+
+TEST(ResultHooks, SeeTheResult) {
+  const CallEnd end = ended(ToolStatus::ok, "card \"4111\"");
+  const ConnectorCall call =
+      hook_call({HookPoint::post_tool, "http://h", HookKind::security}, question(), &end);
+  EXPECT_THAT(call.body, HasSubstr(R"({"at":"post_tool",)"));
+  EXPECT_THAT(call.body, HasSubstr(R"(,"status":"ok","result":"card \"4111\"","replay":false})"));
+  EXPECT_EQ(call.reply_bytes_max, limits::hook_result_bytes_max);
+}
+
+TEST(ResultHooks, LetItPassChangeItOrWithholdIt) {
+  CallEnd end = ended(ToolStatus::ok, "card 4111");
+  EXPECT_TRUE(take_answer(end, 1, read_review(R"({"verdict":"allow"})")));
+  EXPECT_EQ(end.text, "card 4111");
+  EXPECT_TRUE(take_answer(end, 1, read_review(R"({"verdict":"rewrite","result":"card ****"})")));
+  EXPECT_EQ(end.text, "card ****");
+  EXPECT_FALSE(take_answer(end, 2, read_review(R"({"verdict":"deny","reason":"too private"})")));
+  EXPECT_EQ(
+      end.text,
+      "The call was carried out, but what it returned is withheld (hook 2: too private). Do not call it "
+      "again for its result.");
+  EXPECT_EQ(end.status, ToolStatus::ok) << "it has happened";
+}
+
+TEST(ResultHooks, WithholdItWithoutAVerdict) {
+  for (const char* body : {"",
+                           R"({"verdict":"rewrite"})",
+                           R"({"verdict":"rewrite","result":{}})",
+                           R"({"verdict":"rewrite","args":{}})",
+                           R"({"verdict":"allow","result":"x"})",
+                           R"({"verdict":"allow","args":{}})"}) {
+    CallEnd end = ended(ToolStatus::error, "card 4111");
+    EXPECT_FALSE(take_answer(end, 1, read_review(body))) << body;
+    EXPECT_THAT(end.text, HasSubstr("ended with an error, and what it said is withheld (hook 1: ")) << body;
+    EXPECT_EQ(end.status, ToolStatus::error);
+  }
+}
+
+TEST(ResultHooks, OnlyWhatTheToolSaidIsAResult) {
+  EXPECT_TRUE(has_result(ended(ToolStatus::ok, "")));
+  EXPECT_TRUE(has_result(ended(ToolStatus::error, "")));
+  EXPECT_FALSE(has_result(ended(ToolStatus::invalid, "")));
+  CallEnd unknown = ended(ToolStatus::ok, "");
+  unknown.kind = CallEnd::Kind::unknown;
+  EXPECT_FALSE(has_result(unknown));
 }
 
 }  // namespace

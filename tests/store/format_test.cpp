@@ -136,6 +136,15 @@ TEST(Layout, IsPinned) {
             "02"
             "01000000000000000000000000000009" +
                 run7);
+  OutboxEntry entry;
+  entry.due_at = {1};
+  entry.run_id = run_id(7);
+  entry.seq = 258;
+  entry.n = 3;
+  EXPECT_EQ(hex(layout::outbox_key(entry)),
+            "8000000000000001" + run7 +
+                "0000000000000102"
+                "00000003");
   EXPECT_EQ(hex(layout::events_head(run_id(7), 300, 2)), run7 + "ac0202");
   layout::StoredRun run{
       .lease = 2, .last_seq = 5, .active = true, .due_at = Timestamp{1}, .latest = {}, .row = {}};
