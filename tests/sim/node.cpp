@@ -108,7 +108,7 @@ void Node::activate(const ActorPtr& actor, bool after_failure) {
   ++actor->row.lease;
   ++actor->row.resumes;
   Commit claim;
-  claim.runs.push_back({row->last_seq + 1, 0, {}, actor->row, {}, {}, {}});
+  claim.runs.push_back({row->last_seq + 1, 0, {}, actor->row, {}, {}, {}, {}});
   write(std::move(claim), [this, actor, after_failure](const Result<Committed>& outcome) {
     if (actor->over) return;
     if (outcome) return take_up(actor, *sim_.journal.records(actor->run, 1, SIZE_MAX), after_failure);
@@ -196,7 +196,8 @@ void Node::start(const RunStarted& started, const std::string& key, Started answ
   const Record record{{}, stamp.entropy.draw(), decided.events};
   const std::string bytes = encode(record);
   Commit commit;
-  RunAppend append{1, 1, pack_record(bytes), row_of(decided.after), std::move(decided.blobs), {}, "token-0"};
+  RunAppend append{
+      1, 1, pack_record(bytes), row_of(decided.after), std::move(decided.blobs), {}, {}, "token-0"};
   append.row.head = *chain_head(bytes);
   const RunRow row = append.row;
   commit.runs.push_back(std::move(append));
