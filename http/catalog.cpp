@@ -8,9 +8,9 @@
 #include <boost/json/value.hpp>
 #include <fmt/format.h>
 
-#include "http/json_object.hpp"
 #include "runtime/context/head.hpp"
 #include "runtime/json/dom.hpp"
+#include "runtime/json/object.hpp"
 #include "runtime/limits.hpp"
 #include "runtime/pointer.hpp"
 #include "runtime/tools/policy.hpp"

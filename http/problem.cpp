@@ -1,6 +1,6 @@
 #include "http/problem.hpp"
 
-#include "http/json_object.hpp"
+#include "runtime/json/object.hpp"
 
 namespace ratchet {
 

@@ -5,13 +5,13 @@
 #include <boost/json/value.hpp>
 #include <fmt/format.h>
 
-#include "http/json_object.hpp"
 #include "http/routes/bodies.hpp"
 #include "http/routes/parameters.hpp"
 #include "http/routes/registration.hpp"
 #include "http/routes/route.hpp"
 #include "runtime/definition_reader.hpp"
 #include "runtime/json/dom.hpp"
+#include "runtime/json/object.hpp"
 
 namespace ratchet {
 

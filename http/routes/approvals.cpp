@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "http/json_object.hpp"
 #include "http/routes/bodies.hpp"
 #include "http/routes/parameters.hpp"
 #include "http/routes/reads.hpp"
 #include "http/routes/route.hpp"
 #include "http/server/workers.hpp"
+#include "runtime/json/object.hpp"
 
 namespace ratchet {
 

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "http/json_object.hpp"
 #include "http/routes/parameters.hpp"
 #include "http/routes/reads.hpp"
 #include "http/routes/route.hpp"
 #include "http/server/event_stream.hpp"
 #include "runtime/event/json.hpp"
+#include "runtime/json/object.hpp"
 #include "runtime/limits.hpp"
 
 namespace ratchet {

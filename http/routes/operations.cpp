@@ -1,11 +1,11 @@
 // For those who operate the server: is it up, is it ready, what is it doing, what does it offer.
 
-#include "http/json_object.hpp"
 #include "http/metrics.hpp"
 #include "http/openapi.hpp"
 #include "http/routes/route.hpp"
 #include "http/server/event_stream.hpp"
 #include "http/version.hpp"
+#include "runtime/json/object.hpp"
 
 namespace ratchet {
 

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "http/json_object.hpp"
 #include "runtime/hash.hpp"
+#include "runtime/json/object.hpp"
 #include "runtime/limits.hpp"
 
 namespace ratchet {

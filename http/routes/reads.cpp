@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "http/catalog.hpp"
-#include "http/json_object.hpp"
+#include "runtime/json/object.hpp"
 
 namespace ratchet {
 
@@ -15,20 +15,14 @@ std::string text_of(const RunId& id) {
   return to_string(id);
 }
 
-void append_texts(std::string& out, const std::vector<std::string>& texts) {
-  append_json_array(out, texts, [](std::string& o, const std::string& text) { append_json_string(o, text); });
-}
-
 std::string render_pause(const RunRow& row) {
   return json_object([&](JsonObject& pause) {
-    append_json_array(pause.key("reasons"), row.pause_reasons, [](std::string& out, PauseReason reason) {
-      append_json_string(out, name(reason));
-    });
+    append_json_texts(
+        pause.key("reasons"), row.pause_reasons, [](PauseReason reason) { return name(reason); });
     pause.time("since", row.paused_since).time("expires_at", row.pause_expires_at);
-    append_json_array(pause.key("approval_ids"),
-                      row.pending_approvals,
-                      [](std::string& out, const ApprovalId& id) { append_json_string(out, to_string(id)); });
-    append_texts(pause.key("call_ids"), row.pause_call_ids);
+    append_json_texts(
+        pause.key("approval_ids"), row.pending_approvals, [](const ApprovalId& id) { return to_string(id); });
+    append_json_texts(pause.key("call_ids"), row.pause_call_ids);
   });
 }
 
@@ -58,7 +52,7 @@ std::string render_report(const Report& report) {
         item.text("call_id", call.call_id).text("tool", call.tool).text("status", name(call.status));
       });
     });
-    append_texts(object.key("open"), report.open);
+    append_json_texts(object.key("open"), report.open);
   });
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "http/catalog.hpp"
-#include "http/json_object.hpp"
 #include "http/routes/bodies.hpp"
 #include "http/routes/parameters.hpp"
 #include "http/routes/reads.hpp"
@@ -11,6 +10,7 @@
 #include "http/routes/user.hpp"
 #include "http/server/workers.hpp"
 #include "runtime/hash.hpp"
+#include "runtime/json/object.hpp"
 
 namespace ratchet {
 

@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
-#include "http/json_object.hpp"
 #include "http/routes/bodies.hpp"
 #include "http/routes/reads.hpp"
 #include "http/routes/route.hpp"
 #include "http/routes/user.hpp"
+#include "runtime/json/object.hpp"
 
 namespace ratchet {
 

@@ -6,12 +6,12 @@
 #include <fmt/format.h>
 
 #include "http/catalog.hpp"
-#include "http/json_object.hpp"
 #include "http/routes/parameters.hpp"
 #include "http/routes/reads.hpp"
 #include "http/routes/route.hpp"
 #include "runtime/context/inspect.hpp"
 #include "runtime/event/json.hpp"
+#include "runtime/json/object.hpp"
 #include "runtime/limits.hpp"
 
 namespace ratchet {

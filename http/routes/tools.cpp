@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "http/json_object.hpp"
 #include "http/routes/parameters.hpp"
 #include "http/routes/registration.hpp"
 #include "http/routes/route.hpp"
+#include "runtime/json/object.hpp"
 
 namespace ratchet {
 

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "http/json_object.hpp"
 #include "http/routes/parameters.hpp"
 #include "http/routes/route.hpp"
+#include "runtime/json/object.hpp"
 #include "runtime/limits.hpp"
 
 namespace ratchet {

@@ -5,72 +5,30 @@
 #include <fmt/format.h>
 
 #include "runtime/event/fields.hpp"
-#include "runtime/json/writer.hpp"
+#include "runtime/json/object.hpp"
 #include "runtime/limits.hpp"
 
 namespace ratchet {
 
 namespace {
 
-/// Members of a JSON object, in the order in which they are said.
-class Members {
- public:
-  Members& text(std::string_view name, std::string_view value) {
-    append_json_string(member(name), value);
-    return *this;
-  }
-
-  Members& number(std::string_view name, std::int64_t value) {
-    append_json_number(member(name), value);
-    return *this;
-  }
-
-  template <class Items, class Word>
-  Members& list(std::string_view name, const Items& items, Word word) {
-    member(name) += '[';
-    for (const auto& item : items) {
-      if (&item != &items.front()) json_ += ',';
-      append_json_string(json_, word(item));
-    }
-    json_ += ']';
-    return *this;
-  }
-
-  Members& json(std::string_view name, std::string_view value) {
-    member(name) += value;
-    return *this;
-  }
-
-  std::string object() const { return '{' + json_ + '}'; }
-
- private:
-  std::string& member(std::string_view name) {
-    if (!json_.empty()) json_ += ',';
-    append_json_string(json_, name);
-    json_ += ':';
-    return json_;
-  }
-
-  std::string json_;
-};
-
 // What is told of an event. An event that is not told of adds nothing and returns false.
 
-bool add(Members& data, const ApprovalRequired& required) {
+bool add(JsonObject& data, const ApprovalRequired& required) {
   data.text("approval_id", to_string(required.approval_id))
       .text("call_id", required.call_id)
       .text("tool", required.tool)
       .text("args_hash", to_string(required.args_hash))
-      .text("expires_at", to_string(required.expires_at));
+      .time("expires_at", required.expires_at);
   return true;
 }
 
-bool add(Members& data, const ApprovalReminded& reminded) {
+bool add(JsonObject& data, const ApprovalReminded& reminded) {
   data.text("approval_id", to_string(reminded.approval_id)).text("call_id", reminded.call_id);
   return true;
 }
 
-bool add(Members& data, const ApprovalDecided& decided) {
+bool add(JsonObject& data, const ApprovalDecided& decided) {
   data.text("approval_id", to_string(decided.approval_id))
       .text("call_id", decided.call_id)
       .text("decision", name(decided.decision))
@@ -80,50 +38,49 @@ bool add(Members& data, const ApprovalDecided& decided) {
   return true;
 }
 
-bool add(Members& data, const RunPaused& paused) {
-  data.list("reasons", paused.reasons, [](PauseReason reason) { return name(reason); })
-      .list("approval_ids", paused.approval_ids, [](const ApprovalId& id) { return to_string(id); })
-      .list("call_ids", paused.call_ids, [](const std::string& id) { return id; })
-      .text("expires_at", to_string(paused.expires_at));
+bool add(JsonObject& data, const RunPaused& paused) {
+  append_json_texts(data.key("reasons"), paused.reasons, [](PauseReason reason) { return name(reason); });
+  append_json_texts(
+      data.key("approval_ids"), paused.approval_ids, [](const ApprovalId& id) { return to_string(id); });
+  append_json_texts(data.key("call_ids"), paused.call_ids);
+  data.time("expires_at", paused.expires_at);
   return true;
 }
 
-bool add(Members& data, const RunFinished& finished) {
+bool add(JsonObject& data, const RunFinished& finished) {
   data.text("stop_reason", name(finished.stop_reason))
       .number("steps", finished.steps)
-      .text("cost_usd", to_string(finished.cost_usd));
+      .money("cost_usd", finished.cost_usd);
   return true;
 }
 
 template <class Other>
-bool add(Members&, const Other&) {
+bool add(JsonObject&, const Other&) {
   return false;
 }
 
-Members& add_run(Members& members, const RunRow& row, const Event& event) {
+JsonObject& add_run(JsonObject& members, const RunRow& row, const Event& event) {
   return members.text("run_id", to_string(row.run_id))
       .number("step", event.step)
       .text("agent_id", row.agent_id)
       .text("user_id", row.user_id);
 }
 
-Members& add_envelope(Members& members, const Event& event, const Members& data) {
-  return members.text("type", type_name(event))
-      .text("timestamp", to_string(event.at))
-      .json("data", data.object());
+void add_envelope(JsonObject& body, const Event& event, std::string_view data) {
+  body.text("type", type_name(event)).time("timestamp", event.at).raw("data", data);
 }
 
-std::string webhook_body(const Event& event, const Members& data) {
-  Members body;
-  return add_envelope(body, event, data).object();
+std::string webhook_body(const Event& event, std::string_view data) {
+  return json_object([&](JsonObject& body) { add_envelope(body, event, data); });
 }
 
 /// The form of a hook's question and that of a webhook in one.
-std::string on_stop_body(const RunRow& row, const Event& event, const Members& data) {
-  Members body;
-  body.text("at", name(HookPoint::on_stop));
-  add_run(body, row, event).json("replay", "false");
-  return add_envelope(body, event, data).object();
+std::string on_stop_body(const RunRow& row, const Event& event, std::string_view data) {
+  return json_object([&](JsonObject& body) {
+    body.text("at", name(HookPoint::on_stop));
+    add_run(body, row, event).boolean("replay", false);
+    add_envelope(body, event, data);
+  });
 }
 
 }  // namespace
@@ -149,10 +106,18 @@ std::vector<OutboxEntry> outbox_entries(const AgentDefinition& agent,
                                         const RunRow& row,
                                         const std::vector<Event>& events) {
   std::vector<OutboxEntry> entries;
+  const bool stop_hooks = std::any_of(agent.hooks.begin(), agent.hooks.end(), [](const HookRule& hook) {
+    return hook.at == HookPoint::on_stop;
+  });
+  // Most agents tell nobody anything, and every append comes by here.
+  if (!stop_hooks && agent.approval.notify_url.empty()) return entries;
   for (const Event& event : events) {
-    Members data;
-    add_run(data, row, event).number("seq", static_cast<std::int64_t>(event.seq));
-    if (!std::visit([&](const auto& payload) { return add(data, payload); }, event.payload)) continue;
+    bool is_told = false;
+    const std::string data = json_object([&](JsonObject& object) {
+      add_run(object, row, event).number("seq", event.seq);
+      is_told = std::visit([&](const auto& payload) { return add(object, payload); }, event.payload);
+    });
+    if (!is_told) continue;
     std::uint32_t n = 0;
     const auto tell = [&](const std::string& url, std::string body, bool on_stop) {
       OutboxEntry entry;

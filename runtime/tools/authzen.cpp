@@ -5,8 +5,8 @@
 
 #include "runtime/hash.hpp"
 #include "runtime/json/dom.hpp"
+#include "runtime/json/object.hpp"
 #include "runtime/json/utf8.hpp"
-#include "runtime/json/writer.hpp"
 #include "runtime/limits.hpp"
 #include "runtime/tools/url.hpp"
 
@@ -19,59 +19,27 @@ using boost::json::value;
 
 // --- questions ---------------------------------------------------------------------------------------------
 
-/// Writes members of an object, one after the other.
-class Members {
- public:
-  explicit Members(std::string& out) : out_(out) { out_ += '{'; }
-
-  ~Members() { out_ += '}'; }
-
-  Members(const Members&) = delete;
-  Members& operator=(const Members&) = delete;
-
-  std::string& name(std::string_view member) {
-    if (!first_) out_ += ',';
-    first_ = false;
-    append_json_string(out_, member);
-    out_ += ':';
-    return out_;
-  }
-
-  void text(std::string_view member, std::string_view text) { append_json_string(name(member), text); }
-
-  void number(std::string_view member, std::uint64_t number) { append_json_number(name(member), number); }
-
- private:
-  std::string& out_;
-  bool first_ = true;
-};
-
 void append_subject(std::string& out, const JudgeQuestion& question) {
-  Members subject(out);
+  JsonObject subject(out);
   subject.text("type", "user");
   subject.text("id", question.user_id);
-  Members properties(subject.name("properties"));
-  properties.name("scopes") += '[';
-  for (std::size_t i = 0; i < question.scopes.size(); ++i) {
-    if (i > 0) out += ',';
-    append_json_string(out, question.scopes[i]);
-  }
-  out += ']';
+  JsonObject properties(subject.key("properties"));
+  append_json_texts(properties.key("scopes"), question.scopes);
   properties.text("team", question.team);
 }
 
 void append_tool(std::string& out, const ToolManifest& tool) {
-  Members resource(out);
+  JsonObject resource(out);
   resource.text("type", "tool");
   resource.text("id", tool.name);
-  Members properties(resource.name("properties"));
+  JsonObject properties(resource.key("properties"));
   properties.text("kind", name(tool.kind));
   properties.number("tier", tool.tier);
   properties.text("side_effects", name(tool.side_effects));
 }
 
 void append_context(std::string& out, const JudgeQuestion& question) {
-  Members context(out);
+  JsonObject context(out);
   context.text("run_id", to_string(question.run_id));
   context.text("root_run_id", to_string(question.root_run_id));
   context.text("call_id", question.call_id);
@@ -79,19 +47,19 @@ void append_context(std::string& out, const JudgeQuestion& question) {
   context.text("team", question.team);
   context.text("agent_id", question.agent_id);
   context.number("agent_version", question.agent_version);
-  context.name("arguments") += question.args;
+  context.key("arguments") += question.args;
   context.text("arguments_sha256", to_string(sha256(question.args)));
 }
 
 void append_evaluation(std::string& out, const JudgeQuestion& question) {
-  Members evaluation(out);
-  append_subject(evaluation.name("subject"), question);
+  JsonObject evaluation(out);
+  append_subject(evaluation.key("subject"), question);
   {
-    Members action(evaluation.name("action"));
+    JsonObject action(evaluation.key("action"));
     action.text("name", question.tool->name);
   }
-  append_tool(evaluation.name("resource"), *question.tool);
-  append_context(evaluation.name("context"), question);
+  append_tool(evaluation.key("resource"), *question.tool);
+  append_context(evaluation.key("context"), question);
 }
 
 ConnectorCall call_to(const DecisionPointAddress& point, std::string method, std::string url) {
@@ -243,8 +211,8 @@ ConnectorCall evaluation_call(const DecisionPointAddress& point,
                               const JudgeQuestion& question) {
   std::string body;
   if (point.protocol == DecisionPointAddress::Protocol::opa) {
-    Members input(body);
-    append_evaluation(input.name("input"), question);
+    JsonObject input(body);
+    append_evaluation(input.key("input"), question);
   } else {
     append_evaluation(body, question);
   }
@@ -262,14 +230,9 @@ ConnectorCall evaluations_call(const DecisionPointAddress& point,
                                std::span<const JudgeQuestion> questions) {
   std::string body;
   {
-    Members request(body);
-    request.name("evaluations") += '[';
-    for (std::size_t i = 0; i < questions.size(); ++i) {
-      if (i > 0) body += ',';
-      append_evaluation(body, questions[i]);
-    }
-    body += ']';
-    Members options(request.name("options"));
+    JsonObject request(body);
+    append_json_array(request.key("evaluations"), questions, append_evaluation);
+    JsonObject options(request.key("options"));
     options.text("evaluations_semantic", "execute_all");
   }
   return question_to(point, endpoints.evaluations, std::move(body));

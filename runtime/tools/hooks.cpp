@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "runtime/json/dom.hpp"
+#include "runtime/json/object.hpp"
 #include "runtime/json/utf8.hpp"
-#include "runtime/json/writer.hpp"
 #include "runtime/limits.hpp"
 #include "runtime/tools/schema.hpp"
 #include "runtime/tools/url.hpp"
@@ -15,32 +15,21 @@ namespace ratchet {
 
 namespace {
 
-void append_member(std::string& out, std::string_view name, std::string_view text) {
-  append_json_string(out, name);
-  out += ':';
-  append_json_string(out, text);
-  out += ',';
-}
-
 std::string body_of(const HookRule& hook, const JudgeQuestion& question, const CallEnd* end) {
-  std::string body = "{";
-  append_member(body, "at", name(hook.at));
-  append_member(body, "run_id", to_string(question.run_id));
-  body += "\"step\":";
-  append_json_number(body, std::uint64_t{question.step});
-  body += ',';
-  append_member(body, "agent_id", question.agent_id);
-  append_member(body, "user_id", question.user_id);
-  body += "\"call\":{";
-  append_member(body, "call_id", question.call_id);
-  append_member(body, "tool", question.tool->name);
-  body += "\"args\":" + question.args + "},";
-  if (end) {
-    append_member(body, "status", name(end->status));
-    append_member(body, "result", end->text);
-  }
-  body += "\"replay\":false}";
-  return body;
+  return json_object([&](JsonObject& body) {
+    body.text("at", name(hook.at))
+        .text("run_id", to_string(question.run_id))
+        .number("step", question.step)
+        .text("agent_id", question.agent_id)
+        .text("user_id", question.user_id)
+        .raw("call", json_object([&](JsonObject& call) {
+               call.text("call_id", question.call_id)
+                   .text("tool", question.tool->name)
+                   .raw("args", question.args);
+             }));
+    if (end) body.text("status", name(end->status)).text("result", end->text);
+    body.boolean("replay", false);
+  });
 }
 
 /// A hook's words go into the event and to the model: one line, bounded.

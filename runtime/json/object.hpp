@@ -93,4 +93,16 @@ void append_json_array(std::string& out, const Items& items, Write write) {
   out += ']';
 }
 
+/// Appends `["…", …]`: `word` gives the text of one item each.
+template <class Items, class Word>
+void append_json_texts(std::string& out, const Items& items, Word word) {
+  append_json_array(
+      out, items, [&](std::string& to, const auto& item) { append_json_string(to, word(item)); });
+}
+
+template <class Items>
+void append_json_texts(std::string& out, const Items& texts) {
+  append_json_texts(out, texts, [](const std::string& text) -> std::string_view { return text; });
+}
+
 }  // namespace ratchet
