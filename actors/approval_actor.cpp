@@ -81,10 +81,10 @@ class ApprovalShell {
 
   /// What has to be asked before the decision can be handed in, if anything has to be.
   Result<std::optional<JudgeQuestion>> question_of_decision() const {
-    const auto unknown = fail(ErrorCode::unknown_run, "there is no run " + to_string(command().run_id));
     const auto run = parts_->journal.row(command().run_id);
     if (!run) return tl::unexpected(run.error());
-    if (run->team != command().team) return unknown;
+    if (run->team != command().team)
+      return fail(ErrorCode::unknown_run, "there is no run " + to_string(command().run_id));
     const auto approval = parts_->journal.approval(run->run_id, command().approval_id);
     if (!approval) return tl::unexpected(approval.error());
     // What was decided is repeated or refused by the run itself, and nobody has to be asked about a

@@ -126,14 +126,18 @@ class RunShell {
     auto question = to_review_.extract(effect);
     if (question.empty()) return false;
     if (!driver_ || resting_) return true;  // nobody is to see it
-    auto on_end = [self = caf::actor_cast<caf::actor>(self_), effect](CallEnd end) {
+    review_tickets_[effect] =
+        parts_->reviewer.review(std::move(question.mapped()), std::move(call.end), telling_end_of(effect));
+    return true;
+  }
+
+  /// Tells this actor how an execution ended, from any thread.
+  std::function<void(CallEnd)> telling_end_of(const CallEffect& effect) {
+    return [self = caf::actor_cast<caf::actor>(self_), effect](CallEnd end) {
       tell(self,
            EffectEnded{
                std::make_shared<Input>(input::CallEnded{effect.call_id, effect.attempt, std::move(end)})});
     };
-    review_tickets_[effect] =
-        parts_->reviewer.review(std::move(question.mapped()), std::move(call.end), std::move(on_end));
-    return true;
   }
 
   void write(Commit commit, AppendEnded::Of of) {
@@ -304,15 +308,10 @@ class RunShell {
 
   void act(action::StartCall& start) {
     const CallEffect effect = start.effect;
-    auto on_done = [self = caf::actor_cast<caf::actor>(self_), effect](CallEnd end) {
-      tell(self,
-           EffectEnded{
-               std::make_shared<Input>(input::CallEnded{effect.call_id, effect.attempt, std::move(end)})});
-    };
     // Stands until the result has come: also one that comes although the call was stopped is reviewed.
     if (start.review) to_review_[effect] = std::move(*start.review);
-    call_tickets_[effect] =
-        parts_->broker.start({run_, row_.root_run_id, row_.team, row_.user_id}, start, std::move(on_done));
+    call_tickets_[effect] = parts_->broker.start(
+        {run_, row_.root_run_id, row_.team, row_.user_id}, start, telling_end_of(effect));
   }
 
   void act(action::StartJudging& start) {

@@ -70,9 +70,7 @@ void Draft::request_calls(const std::vector<ReplyBlock>& content) {
   std::vector<ToolRequested> judged;
   for (std::size_t i = 0; i < batch.size(); ++i) {
     const std::string error = args_error(*batch[i], i);
-    // What is refused by what is known here needs no facts; neither does what will not run.
-    const Verdict known = rules.tools.judge({batch[i]->tool, batch[i]->args, error, state.scopes});
-    const bool open = known.granted && !is_invalid(known) && asks_outside();
+    const bool open = needs_facts({batch[i]->tool, batch[i]->args, error, state.scopes});
     if (open && !looping && !state.cancel) continue;
     const OpenCall& call = *state.find_call(batch[i]->call_id);
     judged.push_back(open ? unjudged(call) : requested(call, error, {}));
@@ -92,8 +90,10 @@ void Draft::request_calls(const std::vector<ReplyBlock>& content) {
     obey(call);
 }
 
-bool Draft::asks_outside() const {
-  return rules.decision_point || rules.tools.has_pre_tool_hooks();
+bool Draft::needs_facts(const CallQuestion& question) const {
+  if (!rules.decision_point && !rules.tools.has_pre_tool_hooks()) return false;
+  const Verdict known = rules.tools.judge(question);
+  return known.granted && !is_invalid(known);
 }
 
 ToolRequested Draft::requested(const OpenCall& call, std::string_view error, CallFacts facts) const {

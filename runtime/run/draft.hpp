@@ -58,7 +58,8 @@ class Draft {
   /// Judges what can be judged from what is known here; the rest waits for its facts.
   void request_calls(const std::vector<ReplyBlock>& content);
   void judged(const input::Judged& input);
-  bool asks_outside() const;
+  /// Whether somebody outside is asked about the call first: not where what is known here refuses it.
+  bool needs_facts(const CallQuestion& question) const;
   /// The call with its verdict. `error`: what kept its arguments from being one JSON object.
   ToolRequested requested(const OpenCall& call, std::string_view error, CallFacts facts) const;
   /// The same of a call that nobody will be asked about any more.
