@@ -14,14 +14,14 @@ namespace ratchet {
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "ratchet-store-XXXXXX").string();
+    std::string pattern = (std::filesystem::temp_directory_path() / "ratchet-test-XXXXXX").string();
     RATCHET_ENSURE(mkdtemp(pattern.data()) != nullptr, "no temporary directory");
     path_ = pattern;
   }
 
   /// What a failed test leaves is kept, to be looked at.
   ~TemporaryDirectory() {
-    if (testing::Test::HasFailure()) {
+    if (::testing::Test::HasFailure()) {
       fprintf(stderr, "kept %s\n", path_.c_str());
       return;
     }

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "http/cli/fields.hpp"
+#include "tests/fakes/directory.hpp"
 #include "tests/fakes/process.hpp"
 
 namespace ratchet {
@@ -27,13 +28,6 @@ const std::string binary = std::string(RATCHET_BINARY_DIR) + "/http/ratchet";
 
 class Program : public testing::Test {
  protected:
-  Program() {
-    std::string pattern = (fs::temp_directory_path() / "ratchet-program-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-  }
-
-  ~Program() override { fs::remove_all(folder_); }
-
   std::string write(const std::string& name, const std::string& bytes) {
     std::ofstream(folder_ / name, std::ios::binary) << bytes;
     return (folder_ / name).string();
@@ -60,7 +54,8 @@ class Program : public testing::Test {
     return line;
   }
 
-  fs::path folder_;
+  TemporaryDirectory directory_;
+  const fs::path folder_ = directory_.path();
 };
 
 TEST_F(Program, IsReadyWithOneLineAndEndsWithZeroAfterSigterm) {

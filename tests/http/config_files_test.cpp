@@ -11,6 +11,7 @@
 #include "http/config/listen.hpp"
 #include "http/config/parse.hpp"
 #include "http/config/secrets.hpp"
+#include "tests/fakes/directory.hpp"
 
 namespace ratchet {
 namespace {
@@ -18,23 +19,16 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-/// A folder that goes away with the test.
 class ConfigFiles : public testing::Test {
  protected:
-  ConfigFiles() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "ratchet-config-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-  }
-
-  ~ConfigFiles() override { std::filesystem::remove_all(folder_); }
-
   std::string write(const std::string& name, const std::string& bytes) {
     const auto path = folder_ / name;
     std::ofstream(path, std::ios::binary) << bytes;
     return path.string();
   }
 
-  std::filesystem::path folder_;
+  TemporaryDirectory directory_;
+  const std::filesystem::path folder_ = directory_.path();
 };
 
 TEST_F(ConfigFiles, PathsInAFileAreMeantFromWhereTheFileIs) {

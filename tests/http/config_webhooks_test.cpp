@@ -1,7 +1,6 @@
 // What webhooks are signed with, and where it comes from.
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <string>
 #include <sys/stat.h>
@@ -11,6 +10,7 @@
 
 #include "http/config/parse.hpp"
 #include "http/config/webhook_secrets.hpp"
+#include "tests/fakes/directory.hpp"
 
 namespace ratchet {
 namespace {
@@ -23,13 +23,6 @@ const std::string two = webhook_secret_text(std::string(32, '2'));
 
 class WebhookSecrets : public testing::Test {
  protected:
-  WebhookSecrets() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "ratchet-webhooks-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-  }
-
-  ~WebhookSecrets() override { std::filesystem::remove_all(folder_); }
-
   KeySource file(const std::string& bytes) {
     KeySource source;
     source.file = folder_ + "/secret";
@@ -39,7 +32,8 @@ class WebhookSecrets : public testing::Test {
 
   static std::string sign(const WebhookSecret& secret) { return secret.sign("id", {}, "{}"); }
 
-  std::string folder_;
+  TemporaryDirectory directory_;
+  const std::string folder_ = directory_.path();
 };
 
 TEST_F(WebhookSecrets, AreReadFromAFileOrTheEnvironment) {

@@ -10,6 +10,7 @@
 
 #include "runtime/hash.hpp"
 #include "runtime/time.hpp"
+#include "tests/fakes/directory.hpp"
 #include "tests/fakes/process.hpp"
 #include "tests/http/client_recorder.hpp"
 #include "tests/http/identity_issuer.hpp"
@@ -31,8 +32,6 @@ constexpr const char* client_key = "the-clients-key";
 class IdentityProgram : public ::testing::Test {
  protected:
   IdentityProgram() {
-    std::string pattern = (fs::temp_directory_path() / "ratchet-identity-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
     write("config.yaml",
           fmt::format(
               R"(models: {{m: {{providers: [{{protocol: scripted, file: scenario.yaml}}]}}}}
@@ -70,8 +69,6 @@ policy: [{{tool: mail, then: allow}}]
                       service.host_port()));
   }
 
-  ~IdentityProgram() override { fs::remove_all(folder_); }
-
   void write(const std::string& name, const std::string& bytes) {
     std::ofstream(folder_ / name, std::ios::binary) << bytes;
   }
@@ -108,7 +105,8 @@ policy: [{{tool: mail, then: allow}}]
       reply_with_length(R"({"access_token":"alices-mail-token","token_type":"Bearer","expires_in":600})"))}};
   ByteServer point{{ByteServer::answering(reply_with_length(R"({"decision":true})"))}};
   ByteServer service{{ByteServer::answering(reply_with_length("the mail is sent"))}};
-  fs::path folder_;
+  TemporaryDirectory directory_;
+  const fs::path folder_ = directory_.path();
 };
 
 TEST_F(IdentityProgram, ACallLeavesAsTheUserAndTheTokenIsNowhereToBeSeen) {

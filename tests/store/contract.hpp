@@ -10,7 +10,7 @@
 
 #include "store/memory_journal.hpp"
 #include "store/store.hpp"
-#include "tests/store/directory.hpp"
+#include "tests/fakes/directory.hpp"
 
 namespace ratchet {
 

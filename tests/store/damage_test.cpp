@@ -10,7 +10,7 @@
 #include "store/child.hpp"
 #include "store/lmdb_journal.hpp"
 #include "store/tools.hpp"
-#include "tests/store/directory.hpp"
+#include "tests/fakes/directory.hpp"
 #include "tests/store/process.hpp"
 #include "tests/store/story.hpp"
 

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "store/lmdb_journal.hpp"
-#include "tests/store/directory.hpp"
+#include "tests/fakes/directory.hpp"
 #include "tests/store/story.hpp"
 
 namespace ratchet {

@@ -11,7 +11,7 @@
 #include "store/environment.hpp"
 #include "store/layout.hpp"
 #include "store/store.hpp"
-#include "tests/store/directory.hpp"
+#include "tests/fakes/directory.hpp"
 #include "tests/store/process.hpp"
 #include "tests/store/story.hpp"
 
