@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "actors/freed_memory.hpp"
 #include "runtime/limits.hpp"
 
 namespace ratchet {
@@ -25,6 +26,7 @@ class Supervisor {
 
   ~Supervisor() {
     if (parts_ && clock_ticket_) parts_->timer.cancel(clock_ticket_);
+    if (parts_ && give_back_ticket_) parts_->timer.cancel(give_back_ticket_);
   }
 
   Supervisor(const Supervisor&) = delete;
@@ -125,6 +127,11 @@ class Supervisor {
     tell_if_drained();
   }
 
+  void give_back_memory() {
+    give_back_ticket_ = 0;
+    freed_.give_back();
+  }
+
   void let_go() {
     for (const auto& [run, held] : actors_)
       tell(held.actor, Release{});
@@ -142,7 +149,7 @@ class Supervisor {
     self_->monitor(actor);
     addresses_[actor.address()] = run;
     actors_[run] = Held{actor, false, {}};
-    view_->actors = actors_.size();
+    count_actors();
     return actor;
   }
 
@@ -174,7 +181,7 @@ class Supervisor {
     if (found == actors_.end()) return;
     Held held = std::move(found->second);
     actors_.erase(found);
-    view_->actors = actors_.size();
+    count_actors();
     taken_up(run);
     const bool failed = down.reason != caf::exit_reason::normal;
     if (failed) {
@@ -184,6 +191,15 @@ class Supervisor {
     for (const auto& command : held.handed_back)
       route(run, command);
     tell_if_drained();
+  }
+
+  void count_actors() {
+    view_->actors = actors_.size();
+    if (draining_ || !freed_.pays(actors_.size())) return;
+    // Not at once: what runs that end together have freed is given back together.
+    give_back_ticket_ =
+        parts_->timer.at(parts_->clock.now().plus_ms(limits::give_back_delay_ms),
+                         [self = caf::actor_cast<caf::actor>(self_)] { tell(self, GiveBackMemory{}); });
   }
 
   void expect(Timestamp at) {
@@ -210,6 +226,8 @@ class Supervisor {
   std::unordered_set<RunId> recovering_;
   std::optional<Timestamp> expected_;
   Timer::Ticket clock_ticket_ = 0;
+  FreedMemory freed_;
+  Timer::Ticket give_back_ticket_ = 0;
   bool draining_ = false;
   std::shared_ptr<std::function<void()>> drained_;
 };
@@ -228,6 +246,7 @@ caf::behavior supervisor_behavior(Self* self, NodeParts* parts, SupervisorView* 
       [self](const AtRest& rest) { self->state.at_rest(rest); },
       [self](const HandBack& back) { self->state.handed_back(back); },
       [self](const Drain& drain) { self->state.drain(drain); },
+      [self](const GiveBackMemory&) { self->state.give_back_memory(); },
       [self](const LetGo&) { self->state.let_go(); },
   };
 }

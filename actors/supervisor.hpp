@@ -32,6 +32,9 @@ struct Route {
 /// A stored deadline may have come.
 struct LookAtClock {};
 
+/// Many runs have ended: give back what they have freed.
+struct GiveBackMemory {};
+
 /// Take up nothing more, let every run come to rest. `done` is called when no actor is left.
 struct Drain {
   std::shared_ptr<std::function<void()>> done;
@@ -55,5 +58,6 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::RecoverAll)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::Started)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::Route)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::LookAtClock)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::GiveBackMemory)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::Drain)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::LetGo)

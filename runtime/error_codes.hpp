@@ -43,6 +43,7 @@
   X(budget_exceeds_limit, 422, "A budget is above the agent's")                  \
   X(edited_args_refused, 422, "The edited arguments were refused")               \
   X(approval_refused, 422, "The call is not allowed any more")                   \
+  X(workspace_refused, 422, "The workspace cannot be recorded")                  \
   X(too_many_runs, 429, "Too many runs at once")                                 \
   X(too_many_requests, 429, "Too many requests")                                 \
   X(headers_too_large, 431, "The headers of the request are too large")          \
@@ -51,5 +52,6 @@
   X(model_unavailable, 502, "The model provider cannot be reached")              \
   X(draining, 503, "The server is shutting down")                                \
   X(store_unavailable, 503, "The journal cannot be written")                     \
+  X(sandbox_unavailable, 503, "There is no sandbox for this")                    \
   X(identity_unavailable, 503, "User tokens cannot be verified now")             \
   X(timeout, 504, "It took too long")

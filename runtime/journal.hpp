@@ -31,11 +31,11 @@ struct RunAppend {
   std::uint32_t events = 0;     ///< how many the record holds; 0: only the row changes (an activation)
   std::string record;
   RunRow row;  ///< as it is after these events
-  std::vector<Blob> blobs;
-  std::vector<ApprovalRow> approvals;     ///< that these events ask for or decide
-  std::vector<OutboxEntry> outbox;        ///< that the outside is to be told of these events
-  std::optional<std::string> user_token;  ///< to be sealed in place of the run's present one; the store
-                                          ///< deletes it with the append that finishes the run
+  std::vector<Blob> blobs = {};
+  std::vector<ApprovalRow> approvals = {};     ///< that these events ask for or decide
+  std::vector<OutboxEntry> outbox = {};        ///< that the outside is to be told of these events
+  std::optional<std::string> user_token = {};  ///< to be sealed in place of the run's present one; the store
+                                               ///< deletes it with the append that finishes the run
 };
 
 /// A client's key for a request that creates something. Scope and key together are unique.

@@ -123,12 +123,52 @@ inline constexpr std::size_t redact_margin_bytes = 8u << 10;  // looked at aroun
 // --- node
 // -----------------------------------------------------------------------------------------------------
 inline constexpr std::size_t recovering_max = 256;  // runs that are folded at once after a start; others wait
+inline constexpr std::size_t give_back_runs_min =
+    64;  // at once; freed memory is given back when half of them are gone
+inline constexpr std::int64_t give_back_delay_ms = 2'000;  // what they free meanwhile goes with it
 inline constexpr std::int64_t store_retry_ms = 500;     // a run whose append found no room tries again after
 inline constexpr std::size_t rate_keys_max = 100'000;   // counted at once; calls of a further one wait
 inline constexpr std::size_t commit_batch_max = 4'096;  // more wait for the next transaction
 inline constexpr std::size_t stream_queue_bytes_max = 256u << 10;  // a reader this far behind is disconnected
 inline constexpr std::size_t streams_max = 10'000;                 // more: 429
 inline constexpr std::uint64_t free_space_reserve_bytes = 64ull << 20;  // below: appends are refused
+
+// --- sandboxes
+// ------------------------------------------------------------------------------------------------
+// a manifest that asks for more: 422
+inline constexpr std::int64_t sandbox_memory_mb_min = 16, sandbox_memory_mb_max = 64 << 10;
+inline constexpr std::int64_t sandbox_pids_min = 1, sandbox_pids_max = 4'096;
+inline constexpr std::int64_t sandbox_cpu_permille_min = 10, sandbox_cpu_permille_max = 64'000;
+inline constexpr std::size_t sandbox_argv_max = 256;
+// a call that has more is `invalid`
+inline constexpr std::size_t sandbox_input_bytes_max = 8u << 20;  // of a command's standard input
+inline constexpr std::size_t sandbox_arg_bytes_max = 120u
+                                                     << 10;  // of one argument; the kernel's bound is 128 KiB
+// a command that makes more is killed, and what it wrote until then is its result
+inline constexpr std::size_t sandbox_output_bytes_max = 16u << 20;
+inline constexpr std::size_t sandboxes_max = 512;                // alive at once; further calls wait
+inline constexpr std::size_t sandbox_calls_waiting_max = 4'096;  // for one; more: answered with an error
+inline constexpr std::size_t sandbox_pool_max =
+    128;  // warm ones of a tier; a larger pool: refused at the start
+inline constexpr std::int64_t sandbox_create_timeout_ms = 30'000;   // then it failed
+inline constexpr std::int64_t sandbox_destroy_timeout_ms = 10'000;  // of a runtime's own words; then by force
+inline constexpr std::int64_t sandbox_kill_grace_ms =
+    2'000;  // after a deadline, for the guest; then by the host
+inline constexpr std::size_t sandbox_frame_bytes_max =
+    1u << 20;                                         // between host and guest; more: it is destroyed
+inline constexpr std::size_t sandbox_names_max = 20;  // of refused hosts and calls; more are counted
+inline constexpr std::uint64_t sandbox_tmp_bytes = 64u << 20;   // of /tmp and /dev/shm: then no space is left
+inline constexpr std::uint64_t sandbox_home_bytes = 16u << 20;  // of the home directory: likewise
+inline constexpr std::size_t egress_connections_max = 64;  // of a sandbox at once; more wait to be accepted
+inline constexpr std::size_t egress_head_bytes_max = 16u << 10;  // of a request; more: 431
+inline constexpr std::size_t egress_window_bytes = 256u << 10;   // unread, of a connection and direction
+inline constexpr std::int64_t egress_head_timeout_ms = 10'000;   // then the connection is closed
+inline constexpr std::int64_t egress_idle_timeout_ms = 120'000;  // likewise
+// a workspace that has more: the call that made it so fails, and the run goes on from the snapshot before it
+inline constexpr std::uint64_t workspace_bytes_max = 1ull << 30;
+inline constexpr std::size_t workspace_files_max = 100'000;  // directories and links too
+inline constexpr std::size_t workspace_depth_max = 128;
+inline constexpr std::size_t workspace_path_bytes_max = 4'096;
 
 // --- store
 // ----------------------------------------------------------------------------------------------------

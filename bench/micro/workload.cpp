@@ -97,7 +97,10 @@ std::vector<Event> model_replied(std::uint32_t step) {
   requested.call_id = call_id(step);
   requested.tool = "lookup";
   requested.args = arguments(step);
-  requested.verdict = {Decision::allow, true, "ok", "1"};
+  requested.verdict.decision = Decision::allow;
+  requested.verdict.granted = true;
+  requested.verdict.schema = "ok";
+  requested.verdict.policy_rule = "1";
 
   ToolPlanned planned;
   planned.call_id = call_id(step);

@@ -108,7 +108,7 @@ void Node::activate(const ActorPtr& actor, bool after_failure) {
   ++actor->row.lease;
   ++actor->row.resumes;
   Commit claim;
-  claim.runs.push_back({row->last_seq + 1, 0, {}, actor->row, {}, {}, {}, {}});
+  claim.runs.push_back({row->last_seq + 1, 0, {}, actor->row});
   write(std::move(claim), [this, actor, after_failure](const Result<Committed>& outcome) {
     if (actor->over) return;
     if (outcome) return take_up(actor, *sim_.journal.records(actor->run, 1, SIZE_MAX), after_failure);

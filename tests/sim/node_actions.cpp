@@ -219,7 +219,7 @@ void Node::act(const ActorPtr& actor, action::Passivate&) {
   if (actor->row.resumes > 0 && actor->row.status != RunStatus::finished) {
     actor->row.resumes = 0;
     Commit reset;
-    reset.runs.push_back({actor->row.last_seq + 1, 0, {}, actor->row, {}, {}, {}, {}});
+    reset.runs.push_back({actor->row.last_seq + 1, 0, {}, actor->row});
     write(std::move(reset), [](const Result<Committed>&) {});
   }
   end(actor);
