@@ -6,7 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "runtime/enums.hpp"
+
 namespace ratchet {
+
+/// What /workspace is to a tool. none: there is none to write to.   ephemeral: an empty one, lost with the
+/// sandbox.   workspace: the run's, with a snapshot after each call that changed it.
+RATCHET_ENUM(Filesystem, none, ephemeral, workspace)
 
 /// What a sandbox may use of the machine.
 struct SandboxLimits {
