@@ -29,8 +29,9 @@ struct SandboxLease {
   RunId run;
   SandboxLimits limits;
   std::vector<std::string> network_allow;  ///< host:port; empty: no way out at all
-  bool workspace =
-      false;  ///< /workspace is the run's, which is open; else an empty one, lost with the sandbox
+  Filesystem filesystem = Filesystem::none;  ///< workspace: the run's is open (`Workspaces::open`)
+
+  bool operator==(const SandboxLease&) const = default;
 };
 
 /// All functions are called from any thread and return at once. What they are given to call is called once,
