@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/event/codec.hpp"
+#include "runtime/hash.hpp"
 #include "runtime/run/approval_row.hpp"
 #include "runtime/run/outbox.hpp"
 #include "runtime/run/row.hpp"
@@ -34,6 +35,7 @@ struct RunAppend {
   std::vector<Blob> blobs = {};
   std::vector<ApprovalRow> approvals = {};     ///< that these events ask for or decide
   std::vector<OutboxEntry> outbox = {};        ///< that the outside is to be told of these events
+  std::vector<Hash> snapshots = {};            ///< of the run's workspace, that these events name
   std::optional<std::string> user_token = {};  ///< to be sealed in place of the run's present one; the store
                                                ///< deletes it with the append that finishes the run
 };
@@ -136,6 +138,9 @@ class JournalReader {
   /// The entries of the outbox, the one due first before all others. A damaged one is told of and passed
   /// over.
   virtual Result<std::vector<OutboxEntry>> outbox(std::size_t limit) = 0;
+  /// Every workspace snapshot that an event names, each once, in order. What is not among them may be
+  /// removed, so nothing is passed over here: one damaged entry is `corrupt` for all.
+  virtual Result<std::vector<Hash>> snapshots() = 0;
   /// Pairs of key and value with this prefix, in order of key.
   virtual Result<std::vector<std::pair<std::string, std::string>>> definitions(std::string_view table,
                                                                                std::string_view prefix) = 0;

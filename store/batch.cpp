@@ -93,6 +93,8 @@ void Batch::write(const RunAppend& append, const std::optional<StoredRun>& befor
   write_token(append);
   for (const OutboxEntry& entry : append.outbox)
     put_outbox(entry);
+  for (const Hash& snapshot : append.snapshots)
+    txn_.put(Table::snapshots, layout::snapshot_key(row.run_id, snapshot), {});
 
   after.lease = row.lease;
   after.last_seq = row.last_seq;

@@ -123,6 +123,18 @@ Key outbox_key(const OutboxEntry& entry) {
   return Key().add(entry.due_at).add(entry.run_id.ulid).add_u64(entry.seq).add_u32(entry.n);
 }
 
+Key snapshot_key(const RunId& run, const Hash& snapshot) {
+  return Key().add(run.ulid).add(snapshot.view());
+}
+
+Result<RunAndSnapshot> read_snapshot_key(std::string_view key) {
+  RunAndSnapshot read{read_id<RunId>(key), {}};
+  if (key.size() != ulid_bytes + read.snapshot.bytes.size())
+    return refuse("a snapshot's key", "it has another length");
+  std::copy(key.begin() + ulid_bytes, key.end(), read.snapshot.bytes.begin());
+  return read;
+}
+
 Result<RunAndApproval> read_approval_key(std::string_view key) {
   if (key.size() != 2 * ulid_bytes) return refuse("an approval's key", "it has another length");
   return RunAndApproval{read_id<RunId>(key), read_id<ApprovalId>(key.substr(ulid_bytes))};

@@ -59,6 +59,7 @@ Key approvals_prefix(std::string_view team, ApprovalStatus status);
 Key listed_approval_key(const ApprovalRow& row);
 
 Key outbox_key(const OutboxEntry& entry);
+Key snapshot_key(const RunId& run, const Hash& snapshot);
 
 struct TimeAndRun {
   Timestamp at;
@@ -77,6 +78,14 @@ struct RunAndApproval {
 Result<RunAndApproval> read_approval_key(std::string_view key);
 /// The last 32 bytes of a key of `approvals_by_status`. Errors: corrupt.
 Result<RunAndApproval> read_listed_approval_key(std::string_view key);
+
+struct RunAndSnapshot {
+  RunId run;
+  Hash snapshot;
+};
+
+/// A key of `snapshots`. Errors: corrupt.
+Result<RunAndSnapshot> read_snapshot_key(std::string_view key);
 /// Errors: corrupt.
 Result<RunId> read_run_key(std::string_view key);
 std::uint64_t read_event_key(std::string_view key);

@@ -39,6 +39,7 @@ class LmdbJournal final : public Journal {
   /// A journal that was opened for reading has no node key: store_unavailable.
   Result<std::string> user_token(const RunId& run) override;
   Result<std::vector<OutboxEntry>> outbox(std::size_t limit) override;
+  Result<std::vector<Hash>> snapshots() override;
 
   Result<std::vector<Result<Committed>>> commit(std::span<const Commit> batch) override;
   JournalHealth health() override;

@@ -3,6 +3,8 @@
 // since.
 
 #include <algorithm>
+#include <array>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -175,6 +177,29 @@ Result<std::vector<OutboxEntry>> LmdbJournal::outbox(std::size_t limit) {
   }
   if (txn.failure()) return walk_failed(txn);
   return entries;
+}
+
+Result<std::vector<Hash>> LmdbJournal::snapshots() {
+  std::set<std::array<std::uint8_t, 32>> found;  // runs share snapshots, and keys are in order of run
+  std::string from;
+  for (bool more = true; more;) {
+    Txn txn(*environment_, Txn::Kind::read);
+    Cursor at(txn, Table::snapshots);
+    more = from.empty() ? at.first() : at.seek(from);
+    for (std::size_t i = 0; more && i < slice_keys; ++i, more = at.next()) {
+      const auto value = at.value();
+      if (!value) return tl::unexpected(value.error());
+      const auto key = layout::read_snapshot_key(at.key());
+      if (!key) return tl::unexpected(key.error());
+      found.insert(key->snapshot.bytes);
+    }
+    if (more) from = at.key();
+    if (txn.failure()) return walk_failed(txn);
+  }
+  std::vector<Hash> snapshots;
+  for (const auto& bytes : found)
+    snapshots.push_back({bytes});
+  return snapshots;
 }
 
 Result<std::optional<IdempotencyEntry>> LmdbJournal::idempotency(std::string_view scope,

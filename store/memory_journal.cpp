@@ -88,6 +88,8 @@ void MemoryJournal::write(const RunAppend& append) {
     approvals_[{approval.approval_id, row.run_id}] = approval;
   for (const OutboxEntry& entry : append.outbox)
     outbox_[key_of(entry)] = entry;
+  for (const Hash& snapshot : append.snapshots)
+    snapshots_.insert(snapshot.bytes);
   if (keeps_token(append))
     user_tokens_[row.run_id] = *append.user_token;
   else if (row.status == RunStatus::finished)
@@ -227,6 +229,14 @@ Result<std::vector<OutboxEntry>> MemoryJournal::outbox(std::size_t limit) {
   for (auto at = outbox_.begin(); at != outbox_.end() && entries.size() < limit; ++at)
     entries.push_back(at->second);
   return entries;
+}
+
+Result<std::vector<Hash>> MemoryJournal::snapshots() {
+  const std::lock_guard lock(mutex_);
+  std::vector<Hash> found;
+  for (const auto& bytes : snapshots_)
+    found.push_back({bytes});
+  return found;
 }
 
 JournalHealth MemoryJournal::health() {

@@ -2,6 +2,7 @@
 // A journal that forgets: the same contract as the one on disk, for tests and the simulator. It keeps what
 // it was given in ordered maps, so that what it answers does not depend on addresses or hashing.
 
+#include <array>
 #include <map>
 #include <mutex>
 #include <set>
@@ -31,6 +32,7 @@ class MemoryJournal final : public Journal {
   Result<std::vector<ApprovalRow>> approvals(const ApprovalQuery& query) override;
   Result<std::string> user_token(const RunId& run) override;
   Result<std::vector<OutboxEntry>> outbox(std::size_t limit) override;
+  Result<std::vector<Hash>> snapshots() override;
   Result<std::vector<Result<Committed>>> commit(std::span<const Commit> batch) override;
   JournalHealth health() override;
 
@@ -66,6 +68,7 @@ class MemoryJournal final : public Journal {
   std::map<std::pair<std::string, std::string>, std::string> definitions_;
   std::map<std::pair<ApprovalId, RunId>, ApprovalRow> approvals_;
   std::map<RunId, std::string> user_tokens_;
+  std::set<std::array<std::uint8_t, 32>> snapshots_;
   std::map<std::tuple<Timestamp, RunId, std::uint64_t, std::uint32_t>, OutboxEntry> outbox_;
 };
 

@@ -149,7 +149,7 @@ std::size_t payload_bytes(const Commit& commit) {
     bytes += append.record.size() + 1024;  // the row and index entries
     for (const Blob& blob : append.blobs)
       bytes += blob.bytes.size();
-    bytes += (append.approvals.size() + append.outbox.size()) * 1024;
+    bytes += (append.approvals.size() + append.outbox.size()) * 1024 + append.snapshots.size() * 256;
     if (append.user_token) bytes += append.user_token->size();
   }
   for (const DefinitionPut& put : commit.definitions)

@@ -330,7 +330,8 @@ Result<SalvageReport> salvage_store(const std::string& from_data_dir, const std:
   const auto runs = find_runs(directories);
   if (!runs) return tl::unexpected(runs.error());
   if (auto copied = copy_runs(directories, *runs, report); !copied) return tl::unexpected(copied.error());
-  for (const Table table : {Table::artifacts, Table::claims, Table::definitions, Table::outbox})
+  for (const Table table :
+       {Table::artifacts, Table::claims, Table::definitions, Table::outbox, Table::snapshots})
     if (auto copied = copy_table(directories, table, report); !copied) return tl::unexpected(copied.error());
   copy_node_key(directories, report);
   if (auto finished = finish(to_data_dir); !finished) return tl::unexpected(finished.error());

@@ -101,6 +101,7 @@ class Verification {
     walk(Table::approvals_by_status, [this](std::string_view key) { listed_approval(key); });
     walk(Table::secrets, [this](std::string_view key) { secret(key); });
     walk(Table::outbox, [this](std::string_view key) { outbox(key); });
+    walk(Table::snapshots, [this](std::string_view key) { snapshot(key); });
     for (const Table table : {Table::meta, Table::chunks, Table::claims, Table::blobs, Table::definitions})
       walk(table, [this, table](std::string_view key) { value(table, key); });
     say_(fmt::format("{}{} {} {}", done_mark, runs_, events_, artifacts_));
@@ -237,6 +238,16 @@ class Verification {
     if (std::string_view(layout::outbox_key(*entry)) != key)
       problem(fmt::format(
           "table {} has {} at another key than it says", name(Table::outbox), delivery_id(*entry)));
+  }
+
+  void snapshot(std::string_view key) {
+    value(Table::snapshots, key);
+    Txn txn = begin();
+    const auto id = layout::read_snapshot_key(key);
+    if (!id) return problem(id.error().text);
+    const auto run = find_row(txn, id->run);
+    if (!run && run.error().code == ErrorCode::unknown_run)
+      problem(fmt::format("there is a workspace snapshot of {}, which does not exist", to_string(id->run)));
   }
 
   void value(Table table, std::string_view key) {

@@ -129,6 +129,8 @@ class FaultyJournal final : public Journal {
 
   Result<std::vector<OutboxEntry>> outbox(std::size_t limit) override { return inner_.outbox(limit); }
 
+  Result<std::vector<Hash>> snapshots() override { return inner_.snapshots(); }
+
   Result<std::string> user_token(const RunId& run) override { return inner_.user_token(run); }
 
  private:

@@ -56,6 +56,8 @@ class ForgedJournal final : public Journal {
 
   Result<std::vector<OutboxEntry>> outbox(std::size_t limit) override { return real_.outbox(limit); }
 
+  Result<std::vector<Hash>> snapshots() override { return real_.snapshots(); }
+
   Result<std::string> user_token(const RunId& run) override { return real_.user_token(run); }
 
   Result<std::vector<Result<Committed>>> commit(std::span<const Commit> batch) override {

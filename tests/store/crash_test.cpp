@@ -281,7 +281,8 @@ TEST(Crash, OpensAStoreOfTheFirstBuildsWhichHasFewerTables) {
         Environment::open(directory.path() + "/journal.mdb", Environment::Access::write, true, 0);
     MDB_txn* txn = nullptr;
     ASSERT_EQ(mdb_txn_begin((*environment)->get(), nullptr, 0, &txn), 0);
-    for (const Table table : {Table::approvals, Table::approvals_by_status, Table::secrets, Table::outbox})
+    for (const Table table :
+         {Table::approvals, Table::approvals_by_status, Table::secrets, Table::outbox, Table::snapshots})
       ASSERT_EQ(mdb_drop(txn, (*environment)->handle(table), 1), 0);
     ASSERT_EQ(mdb_txn_commit(txn), 0);
   }
@@ -295,6 +296,7 @@ TEST(Crash, OpensAStoreOfTheFirstBuildsWhichHasFewerTables) {
     EXPECT_TRUE((*reader)->approvals(approvals_of("payments"))->empty());
     EXPECT_EQ((*reader)->user_token(run_id(1)).error().code, ErrorCode::not_found);
     EXPECT_TRUE((*reader)->outbox(9)->empty());
+    EXPECT_TRUE((*reader)->snapshots()->empty());
   }
   const auto journal = open(options_for(directory));
   const std::vector<Commit> batch{story.commit_with_approval(1), story.commit_with_token("token")};

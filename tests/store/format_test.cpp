@@ -145,6 +145,9 @@ TEST(Layout, IsPinned) {
             "8000000000000001" + run7 +
                 "0000000000000102"
                 "00000003");
+  Hash snapshot;
+  snapshot.bytes.fill(0xab);
+  EXPECT_EQ(hex(layout::snapshot_key(run_id(7), snapshot)), run7 + hex(snapshot.view()));
   EXPECT_EQ(hex(layout::events_head(run_id(7), 300, 2)), run7 + "ac0202");
   layout::StoredRun run{
       .lease = 2, .last_seq = 5, .active = true, .due_at = Timestamp{1}, .latest = {}, .row = {}};
