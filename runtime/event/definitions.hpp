@@ -13,6 +13,7 @@
 #include "runtime/model/config.hpp"
 #include "runtime/model/reply.hpp"
 #include "runtime/run/budgets.hpp"
+#include "runtime/sandbox/command.hpp"
 #include "runtime/time.hpp"
 #include "runtime/tools/types.hpp"
 
@@ -288,7 +289,10 @@ struct ToolResult {
   std::uint64_t bytes = 0;   ///< of the whole result
   std::uint64_t cut_at = 0;  ///< how much of it the model is shown; equal to `bytes`: all
   std::int64_t latency_ms = 0;
-  std::uint32_t order = 0;  ///< the how-manieth of its batch to arrive, from 1
+  std::uint32_t order = 0;        ///< the how-manieth of its batch to arrive, from 1
+  std::string sandbox;            ///< in which it ran; empty: in none
+  std::optional<Hash> workspace;  ///< the snapshot after it; absent: it cannot have changed the workspace
+  std::optional<SandboxEvidence> evidence;  ///< of what the sandbox held back
 
   static constexpr std::string_view type = "tool.result";
   bool operator==(const ToolResult&) const = default;
@@ -302,6 +306,9 @@ struct ToolResult {
     visit(5, "cut_at", self.cut_at);
     visit(6, "latency_ms", self.latency_ms);
     visit(7, "order", self.order);
+    visit(8, "sandbox", self.sandbox);
+    visit(9, "workspace", self.workspace);
+    visit(10, "evidence", self.evidence);
   }
 };
 

@@ -107,6 +107,7 @@ class Folder {
     call->side_effects = requested.side_effects;
     call->repeats = requested.repeats;
     call->stage = CallStage::requested;
+    call->allowed = requested.verdict.decision == Decision::allow;
   }
 
   void operator()(const ApprovalRequired& required) {
@@ -161,6 +162,7 @@ class Folder {
   void operator()(const ToolResult& result) {
     count_blobs(result.content);
     ++state_.results_of_batch;
+    if (result.workspace) state_.workspace = result.workspace;
     OpenCall* call = state_.find_call(result.call_id);
     if (!call) return;
     call->stage = CallStage::settled;

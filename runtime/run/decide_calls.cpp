@@ -139,8 +139,14 @@ void Draft::obey(const ToolRequested& call) {
     case Decision::ask:
       return ask(call);
     case Decision::allow:
+      if (uses_workspace(*state.find_call(call.call_id))) return;  // its turn comes: run_next_in_workspace
       return run(call.call_id);
   }
+}
+
+bool Draft::uses_workspace(const OpenCall& call) const {
+  const ToolManifest* tool = rules.tools.find(call.tool);
+  return tool && tool->uses_workspace();
 }
 
 void Draft::run(const std::string& call_id) {
@@ -190,7 +196,7 @@ void Draft::call_ended(const input::CallEnded& ended) {
       return emit(std::move(planned));
     }
     case CallEnd::Kind::ended:
-      return settle(call.call_id, ended.end.status, text_content(ended.end.text), ended.end.latency_ms);
+      return settle(call.call_id, ended.end.status, text_content(ended.end.text), ended.end);
     case CallEnd::Kind::did_not_happen:
       if (state.cancel)
         return settle_text(call.call_id, ToolStatus::cancelled, "The run ended before this call.");
@@ -224,11 +230,14 @@ void Draft::call_lost(const OpenCall& call, Loss loss, std::string why) {
   emit(CallUnknown{call.call_id, std::move(why)});
 }
 
-void Draft::settle(const std::string& call_id, ToolStatus status, Content content, std::int64_t latency_ms) {
+void Draft::settle(const std::string& call_id, ToolStatus status, Content content, const CallEnd& end) {
   ToolResult result;
   result.call_id = call_id;
   result.status = status;
-  result.latency_ms = latency_ms;
+  result.latency_ms = end.latency_ms;
+  result.sandbox = end.sandbox;
+  result.workspace = end.workspace;
+  if (!end.evidence.empty()) result.evidence = end.evidence;
   result.order = state.results_of_batch + 1;
   for (const Block& block : content)
     result.bytes += block.artifact ? block.artifact->bytes : block.text.size();

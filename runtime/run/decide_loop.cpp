@@ -96,6 +96,7 @@ void Draft::go_on() {
   if (state.finished() || state.pause || state.cancel) return;
   if (state.phase == Phase::batch) {
     if (!state.any_call(CallStage::asked)) run_approved();
+    if (state.phase == Phase::batch) run_next_in_workspace();
     if (state.phase == Phase::batch) return pause_for_people();
   }
   // An operator has resumed a run that had been waiting for a message: it waits on.
@@ -147,7 +148,20 @@ void Draft::request_model() {
 void Draft::run_approved() {
   const std::vector<OpenCall> calls = state.calls;
   for (const OpenCall& call : calls)
-    if (call.stage == CallStage::approved) run(call.call_id);
+    if (call.stage == CallStage::approved && !uses_workspace(call)) run(call.call_id);
+}
+
+void Draft::run_next_in_workspace() {
+  const bool questions_open = state.any_call(CallStage::asked);
+  for (const OpenCall& call : state.calls) {
+    if (!uses_workspace(call)) continue;
+    const bool before_it =
+        call.stage == CallStage::judging || (call.stage == CallStage::planned && !call.awaits_user);
+    if (before_it) return;
+    const bool may_run = (call.stage == CallStage::requested && call.allowed) ||
+                         (call.stage == CallStage::approved && !questions_open);
+    if (may_run) return run(std::string(call.call_id));
+  }
 }
 
 /// The run sleeps once nothing of its batch can move without a person.

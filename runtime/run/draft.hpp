@@ -41,8 +41,11 @@ class Draft {
   void resume(PauseReason reason);
   bool is_paused_for(PauseReason reason) const;
   void pause_for_people();
-  /// Runs what was approved.
+  /// Runs what was approved, but for calls that use the workspace.
   void run_approved();
+  /// Calls that use the run's workspace run one after the other, in the order of the reply: runs the next one
+  /// that may, once the one before it has left.
+  void run_next_in_workspace();
   /// Settles what is open, says why, and ends the run.
   void finish(StopReason reason, std::string error = {});
   void abandon(const OpenCall& call);
@@ -66,6 +69,7 @@ class Draft {
   ToolRequested unjudged(const OpenCall& call) const;
   /// Does what the verdict says.
   void obey(const ToolRequested& call);
+  bool uses_workspace(const OpenCall& call) const;
   /// Executes a call that may run.
   void run(const std::string& call_id);
   void start_wait(const OpenCall& call);
@@ -77,7 +81,7 @@ class Draft {
   void call_lost(const OpenCall& call, Loss loss, std::string why);
   ToolPlanned plan_of(const OpenCall& call, std::uint32_t attempt, Execution execution) const;
   void plan(const OpenCall& call, std::uint32_t attempt, Execution execution, Timestamp not_before = {});
-  void settle(const std::string& call_id, ToolStatus status, Content content, std::int64_t latency_ms = 0);
+  void settle(const std::string& call_id, ToolStatus status, Content content, const CallEnd& end = {});
   void settle_text(const std::string& call_id, ToolStatus status, std::string text);
   void end_waits();
 

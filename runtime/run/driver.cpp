@@ -243,6 +243,9 @@ void RunDriver::append(Decided decision, signal::Given given, Stamp& stamp) {
   append.append.blobs = std::move(decision.blobs);
   append.append.approvals = approval_rows(state_, decision.events);
   append.append.outbox = outbox_entries(tools_->agent().definition, append.append.row, decision.events);
+  for (const Event& event : decision.events)
+    if (const auto* result = std::get_if<ToolResult>(&event.payload); result && result->workspace)
+      append.append.snapshots.push_back(*result->workspace);
   if (auto* token = std::get_if<input::UserToken>(&given.input)) append.append.user_token = token->token;
   pending_ = Pending{std::move(decision), append.append.row.head, std::move(given)};
   actions_.push_back(std::move(append));
@@ -325,6 +328,7 @@ void RunDriver::start(const Effect& effect) {
                           idempotency_key(state_, call->call_id),
                           std::size_t{state_.started->result_cap_tokens} * limits::bytes_per_token_shown,
                           state_.token_expires_at};
+  if (tool->uses_workspace()) start.workspace = state_.workspace;
   if (tools_->has_post_tool_hooks())
     start.review = question_of(tools_, row_of(state_), call->call_id, call->tool, call->args.text);
   actions_.push_back(std::move(start));

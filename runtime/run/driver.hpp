@@ -71,6 +71,7 @@ struct StartCall {
   std::size_t answer_bytes_max = 0;  ///< what the run shows of one result: a tool that pages keeps to it
   std::optional<Timestamp> token_expires_at = {};  ///< of the user's token, where it expires
   std::optional<JudgeQuestion> review = {};        ///< its result is for a `Reviewer` to see first
+  std::optional<Hash> workspace = {};              ///< the snapshot that it starts from, where it uses one
 };
 
 /// Gather the facts for the verdict on a call.

@@ -45,6 +45,7 @@ struct OpenCall {
   SideEffects side_effects = SideEffects::none;
   std::uint32_t repeats = 0;  ///< how many times in a row the same call came before
   CallStage stage = CallStage::judging;
+  bool allowed = false;  ///< its verdict lets it run; requested and allowed: it waits for the workspace
   Execution execution = Execution::call;
   std::uint32_t attempt = 1;
   bool in_doubt = false;                ///< an earlier attempt may have had the effect
@@ -130,6 +131,7 @@ struct RunState {
   std::int64_t paused_us = 0;  ///< waited for people so far
 
   RunMemory memory;
+  std::optional<Hash> workspace;  ///< the snapshot that the next call starts from; none: no files yet
   LoopRule loop;
   std::string final_text;  ///< of the last reply without calls
   std::optional<StopReason> stop_reason;

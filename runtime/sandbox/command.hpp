@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/enums.hpp"
@@ -23,6 +24,10 @@ struct SandboxLimits {
   auto operator<=>(const SandboxLimits&) const = default;
 };
 
+/// Where the guest stands in every sandbox: the program that is its process 1, and that has the file tools
+/// (`read`, `write`, `edit`, `list`) as subcommands.
+inline constexpr std::string_view guest_program = "/sbx/guest";
+
 struct SandboxCommand {
   std::vector<std::string> argv;  ///< an absolute path first; never through a shell of ours
   std::string input;              ///< its standard input, whole
@@ -40,6 +45,16 @@ struct SandboxEvidence {
   std::vector<std::string> syscalls;
 
   bool operator==(const SandboxEvidence&) const = default;
+
+  bool empty() const { return *this == SandboxEvidence{}; }
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "refused_connections", self.refused_connections);
+    visit(2, "refused_hosts", self.refused_hosts);
+    visit(3, "refused_syscalls", self.refused_syscalls);
+    visit(4, "syscalls", self.syscalls);
+  }
 };
 
 /// exited: by itself, `code` is its exit status.   signalled: by a signal of its own making, `code`.
@@ -58,7 +73,8 @@ struct SandboxEnd {
     not_started
   } kind = Kind::lost;
   int code = 0;
-  std::string out, err;  ///< bytes as they came, not checked for anything; at most `output_bytes_max`
+  std::string out = {},
+              err = {};  ///< bytes as they came, not checked for anything; at most `output_bytes_max`
   std::int64_t wall_ms = 0, cpu_ms = 0;
   SandboxEvidence evidence = {};
   std::string why = {};  ///< for people, where the sandbox was lost

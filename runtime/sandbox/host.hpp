@@ -28,7 +28,7 @@ struct TierStatus {
 struct SandboxLease {
   RunId run;
   SandboxLimits limits;
-  std::vector<std::string> network_allow;  ///< host:port; empty: no way out at all
+  std::vector<std::string> network_allow;    ///< host:port; empty: no way out at all
   Filesystem filesystem = Filesystem::none;  ///< workspace: the run's is open (`Workspaces::open`)
 
   bool operator==(const SandboxLease&) const = default;

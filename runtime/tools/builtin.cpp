@@ -2,14 +2,16 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 
 #include "runtime/tools/manifest.hpp"
+#include "runtime/tools/sandbox_tools.hpp"
 
 namespace ratchet {
 
 namespace {
 
-/// Sorted by name. A change of a byte here is a change of the tool's digest.
+/// Those that need no sandbox. A change of a byte here is a change of the tool's digest.
 constexpr std::string_view manifests[] = {
     R"json({
       "name": "artifact_read",
@@ -91,19 +93,21 @@ constexpr std::string_view manifests[] = {
 };
 
 /// Built-in tools of the contract that later versions bring.
-constexpr std::string_view reserved_names[] = {
-    "bash", "edit_file", "http_get", "list_files", "read_file", "run_python", "spawn_agent", "write_file"};
+constexpr std::string_view reserved_names[] = {"http_get", "spawn_agent"};
 
 }  // namespace
 
 const std::vector<ToolManifest>& builtin_manifests() {
   static const std::vector<ToolManifest> parsed = [] {
     std::vector<ToolManifest> all;
-    for (const auto json : manifests) {
-      auto manifest = parse_manifest(json, ManifestOrigin::pinned);
-      RATCHET_ENSURE(manifest.has_value(), "the built-in manifests are valid");
-      all.push_back(std::move(*manifest));
+    for (const auto& jsons : {std::span<const std::string_view>(manifests), sandbox_tool_manifests()}) {
+      for (const auto json : jsons) {
+        auto manifest = parse_manifest(json, ManifestOrigin::pinned);
+        RATCHET_ENSURE(manifest.has_value(), "the built-in manifests are valid");
+        all.push_back(std::move(*manifest));
+      }
     }
+    std::ranges::sort(all, {}, &ToolManifest::name);
     return all;
   }();
   return parsed;

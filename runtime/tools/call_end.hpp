@@ -2,8 +2,11 @@
 // How one execution of a tool call ended, and what an answer over HTTP means.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "runtime/hash.hpp"
+#include "runtime/sandbox/command.hpp"
 #include "runtime/tools/connector.hpp"
 #include "runtime/tools/manifest.hpp"
 
@@ -17,6 +20,9 @@ struct CallEnd {
   ToolStatus status = ToolStatus::ok;
   std::string text;  ///< UTF-8
   std::int64_t latency_ms = 0;
+  std::string sandbox = {};                      ///< in which it ran; empty: in none
+  std::optional<Hash> workspace = std::nullopt;  ///< the snapshot after it, where it may have changed files
+  SandboxEvidence evidence = {};
 };
 
 /// Reads the outcome of a connector's request by the tool's class. A time-out or a reset after the request

@@ -1,7 +1,9 @@
 #include "runtime/tools/manifest.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
+#include <string>
 
 #include <boost/json/value.hpp>
 #include <fmt/format.h>
@@ -20,9 +22,6 @@ namespace ratchet {
 
 namespace {
 
-constexpr std::string_view needs_sandbox =
-    "limits of sandboxes are not enforced by this version; leave it out";
-
 constexpr FieldRule manifest_fields[] = {
     {"name"},
     {"description"},
@@ -30,9 +29,9 @@ constexpr FieldRule manifest_fields[] = {
     {"kind"},
     {"tier"},
     {"timeout_ms"},
-    {"memory_mb", needs_sandbox},
-    {"cpus", needs_sandbox},
-    {"pids", needs_sandbox},
+    {"memory_mb"},
+    {"cpus"},
+    {"pids"},
     {"filesystem"},
     {"network"},
     {"auth"},
@@ -46,15 +45,15 @@ constexpr FieldRule manifest_fields[] = {
     {"repeatable"},
     {"redact"},
     {"http"},
-    {"command", "tools of kind command are not run by this version"},
+    {"command"},
     {"mcp", "tools of kind mcp are not run by this version"},
 };
 constexpr FieldRule network_fields[] = {{"allow"}};
 constexpr FieldRule auth_fields[] = {{"mode"}, {"scopes"}, {"audience"}};
 constexpr FieldRule http_fields[] = {{"method"}, {"url"}, {"headers"}, {"body"}};
+constexpr FieldRule command_fields[] = {{"argv"}};
 constexpr FieldRule status_check_fields[] = {{"method"}, {"url"}, {"headers"}};
 
-RATCHET_ENUM(Filesystem, none, ephemeral, workspace)
 RATCHET_ENUM(AuthMode, none, on_behalf_of_user)
 RATCHET_ENUM(Method, GET, POST, PUT, PATCH, DELETE)
 
@@ -66,14 +65,15 @@ class ManifestParser {
 
   Result<ToolManifest> parse() {
     identity();
-    unenforced();
     auth();
     schema();
     execution();
+    sandbox();
     effects();
     approval();
     redact();
     if (manifest_.kind == ToolKind::http) http();
+    if (is_program()) program();
     if (error_) return tl::unexpected(*error_);
     return std::move(manifest_);
   }
@@ -90,9 +90,8 @@ class ManifestParser {
                       "the name of a tool is a lower-case letter, then up to 63 of a-z, 0-9, _ and -");
     manifest_.description = fields_.text("description", 1, limits::description_bytes_max);
     manifest_.kind = fields_.choice<ToolKind>("kind");
-    if (manifest_.kind != ToolKind::http && manifest_.kind != ToolKind::builtin)
-      not_supported("kind",
-                    fmt::format("tools of kind {} are not run by this version", name(manifest_.kind)));
+    if (manifest_.kind == ToolKind::mcp)
+      not_supported("kind", "tools of kind mcp are not run by this version");
     if (origin_ == ManifestOrigin::pinned) return;
     if (fields_.has("kind") && manifest_.kind == ToolKind::builtin)
       fields_.invalid("kind", "built-in tools are part of ratchet and cannot be registered");
@@ -100,10 +99,57 @@ class ManifestParser {
       fields_.invalid("name", fmt::format("{} is the name of a built-in tool", manifest_.name));
   }
 
-  /// What is known, and enforced only in that nothing but "none of it" is taken.
-  void unenforced() {
-    if (fields_.choice<Filesystem>("filesystem", Filesystem::none) != Filesystem::none)
-      not_supported("filesystem", "there are no sandboxes in this version: only filesystem: none");
+  bool is_program() const { return manifest_.kind == ToolKind::command || manifest_.kind == ToolKind::code; }
+
+  /// What a model wrote never runs below tier 3, and what acts inside of ratchet never above tier 1. Built-in
+  /// tools say where they run.
+  void tier() {
+    const auto kind = manifest_.kind;
+    const std::int64_t lowest = kind == ToolKind::code ? 3 : kind == ToolKind::command ? 2 : 1;
+    const std::int64_t highest = is_program() || kind == ToolKind::builtin ? 3 : 1;
+    manifest_.tier = static_cast<std::uint32_t>(fields_.integer("tier", 1, 3, lowest));
+    if (manifest_.tier < lowest || manifest_.tier > highest)
+      fields_.invalid("tier",
+                      fmt::format("a tool of kind {} runs in tier {}",
+                                  name(kind),
+                                  kind == ToolKind::command ? "2 or 3" : std::to_string(lowest)));
+  }
+
+  void sandbox() {
+    constexpr std::string_view fields[] = {"memory_mb", "cpus", "pids", "filesystem"};
+    manifest_.filesystem = fields_.choice<Filesystem>("filesystem", Filesystem::none);
+    SandboxLimits& to = manifest_.limits;
+    to.memory_mb = static_cast<std::uint32_t>(fields_.integer(
+        "memory_mb", limits::sandbox_memory_mb_min, limits::sandbox_memory_mb_max, to.memory_mb));
+    to.pids = static_cast<std::uint32_t>(
+        fields_.integer("pids", limits::sandbox_pids_min, limits::sandbox_pids_max, to.pids));
+    const auto cpus = fields_.number_text(
+        "cpus", limits::sandbox_cpu_permille_min / 1'000.0, limits::sandbox_cpu_permille_max / 1'000.0);
+    if (!cpus.empty()) to.cpu_permille = static_cast<std::uint32_t>(std::lround(std::stod(cpus) * 1'000));
+    if (manifest_.sandboxed()) return;
+    for (const auto field : fields)
+      if (fields_.has(field) && (field != "filesystem" || manifest_.filesystem != Filesystem::none))
+        fields_.invalid(field, "a tool of tier 1 has no sandbox that this could be a limit of");
+  }
+
+  void program() {
+    const bool code = manifest_.kind == ToolKind::code;
+    if (!fields_.has("command"))
+      fields_.invalid("", fmt::format("a tool of kind {} has the field command", name(manifest_.kind)));
+    manifest_.argv = fields_.object("command", command_fields)
+                         .texts("argv", limits::sandbox_argv_max, limits::sandbox_arg_bytes_max);
+    if (manifest_.argv.empty() || !manifest_.argv.front().starts_with('/'))
+      fields_.invalid("command/argv", "expected a program by its absolute path, then its arguments");
+    for (std::size_t i = 0; i < manifest_.argv.size(); ++i)
+      if (manifest_.argv[i].find('\0') != std::string::npos)
+        fields_.invalid(fmt::format("command/argv/{}", i), "an argument cannot hold a zero byte");
+    if (code && !manifest_.schema.knows("/code"))
+      fields_.invalid("input_schema", "a tool of kind code has the property code, the text of the program");
+    if (manifest_.idempotency != Idempotency::none)
+      not_supported("idempotency", "a program in a sandbox is told no key by this version: leave it out");
+    if (!manifest_.auth.audience.empty())
+      fields_.invalid("auth/audience",
+                      "a sandbox gets no credential: the scopes are checked, nothing is sent");
   }
 
   void auth() {
@@ -130,9 +176,7 @@ class ManifestParser {
   }
 
   void execution() {
-    manifest_.tier = static_cast<std::uint32_t>(fields_.integer("tier", 1, 3, 1));
-    if (manifest_.tier != 1)
-      fields_.invalid("tier", fmt::format("a tool of kind {} runs in tier 1", name(manifest_.kind)));
+    tier();
     manifest_.timeout_ms =
         fields_.integer("timeout_ms", 1, limits::tool_timeout_ms_max, manifest_.timeout_ms);
     manifest_.repeatable = fields_.boolean("repeatable", false);

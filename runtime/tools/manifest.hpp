@@ -13,6 +13,7 @@
 
 #include "runtime/content.hpp"
 #include "runtime/result.hpp"
+#include "runtime/sandbox/command.hpp"
 #include "runtime/tools/approval.hpp"
 #include "runtime/tools/rate_limit.hpp"
 #include "runtime/tools/schema.hpp"
@@ -51,7 +52,11 @@ struct ToolManifest {
   SideEffects side_effects = SideEffects::none;
   Idempotency idempotency = Idempotency::none;
   std::int64_t idempotency_ttl_seconds = 86'400;
-  HttpTemplate http;          ///< kind http
+  SandboxLimits limits;                      ///< tiers 2 and 3
+  Filesystem filesystem = Filesystem::none;  ///< tiers 2 and 3
+  std::vector<std::string> argv;  ///< kind command: gets the arguments on its standard input, as JSON; kind
+                                  ///< code: the interpreter, which gets the argument `code` there
+  HttpTemplate http;              ///< kind http
   HttpTemplate status_check;  ///< idempotency status_check: GET; 200 it happened, the body is its result; 404
                               ///< it did not
   bool repeatable = false;
@@ -59,6 +64,10 @@ struct ToolManifest {
   std::vector<std::string> redact;  ///< JSON pointers into arguments and results, never shown outside the run
   ApprovalRule approval;            ///< makes the policy's word stricter, never weaker
   ToolAuth auth;
+
+  bool sandboxed() const { return tier >= 2; }
+
+  bool uses_workspace() const { return filesystem == Filesystem::workspace; }
 
   Json source;  ///< the manifest as it was registered, canonical; its SHA-256 is the digest
   Hash digest;

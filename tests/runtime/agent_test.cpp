@@ -89,7 +89,7 @@ TEST(Agent, RefusesWithCodeAndPointer) {
       {R"("context":{"compact_at":0.7})", later, "/context/compact_at"},
       {R"("tools":["spawn_agent"])", later, "/tools/0"},
       {R"("tools":["wait","http_get"])", later, "/tools/1"},
-      {R"("tools":["bash"])", later, "/tools/0"},
+      {R"("tools":["spawn_agent"])", later, "/tools/0"},
       {R"("agent_id":"A")", bad, "/agent_id"},
       {R"("agent_id":"")", bad, "/agent_id"},
       {R"("agent_id":1)", bad, "/agent_id"},

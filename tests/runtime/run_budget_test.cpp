@@ -127,7 +127,7 @@ TEST(Budgets, EstimateWhatTheProviderDoesNotReport) {
 }
 
 TEST(Budgets, RecordAnOverrunAndStartNothingAfterIt) {
-  RunStory story(with({30, 3'000, 600, Usd{1'000'000'000}}));
+  RunStory story(with({30, 6'000, 600, Usd{1'000'000'000}}));
   story.begin();
   EXPECT_EQ(story.replies({call_of("publish")}, ModelStop::tool_use, Usage{100, 0, 0, 9'000}),
             "model.completed tool.requested tool.result run.finished");
@@ -138,7 +138,7 @@ TEST(Budgets, RecordAnOverrunAndStartNothingAfterIt) {
 }
 
 TEST(Budgets, LetAnAnswerStandThatCostTooMuch) {
-  RunStory story(with({30, 3'000, 600, Usd{1'000'000'000}}));
+  RunStory story(with({30, 6'000, 600, Usd{1'000'000'000}}));
   story.begin();
   story.replies({said("done")}, ModelStop::end_turn, Usage{100, 0, 0, 9'000});
   EXPECT_TRUE(story.finished(StopReason::final_answer));
@@ -180,16 +180,16 @@ TEST(Budgets, ChargeNothingForAnAttemptThatWasRefused) {
 }
 
 TEST(Budgets, WarnOnceAtFourFifths) {
-  RunStory story(with({10, 10'000, 600, Usd{1'000'000'000}}));
+  RunStory story(with({10, 20'000, 600, Usd{1'000'000'000}}));
   story.begin();
-  story.replies({call_of("read")}, ModelStop::tool_use, Usage{100, 100, 0, 7'899});
+  story.replies({call_of("read")}, ModelStop::tool_use, Usage{100, 100, 0, 15'899});
   EXPECT_EQ(story.ends("call_1_1"), "tool.result model.requested");
   story.replies({call_of("read")}, ModelStop::tool_use, Usage{1, 1, 0, 0});
   EXPECT_EQ(story.ends("call_2_1"), "tool.result budget.warning model.requested");
   const BudgetWarning& warning = story.latest<BudgetWarning>();
   EXPECT_EQ(warning.which, BudgetKind::tokens);
-  EXPECT_EQ(warning.used, 8'000);
-  EXPECT_EQ(warning.limit, 10'000);
+  EXPECT_EQ(warning.used, 16'000);
+  EXPECT_EQ(warning.limit, 20'000);
   story.replies({call_of("read")}, ModelStop::tool_use, Usage{1, 1, 0, 0});
   EXPECT_EQ(story.ends("call_3_1"), "tool.result model.requested") << "only once";
 }

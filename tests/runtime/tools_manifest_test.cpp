@@ -162,22 +162,21 @@ TEST(Manifest, RefusesWhatItDoesNotKnow) {
 
 TEST(Manifest, RefusesWhatItDoesNotEnforce) {
   expect_refusals({
-      {"memory_mb", "512", ErrorCode::not_supported, "/memory_mb"},
-      {"cpus", "0.5", ErrorCode::not_supported, "/cpus"},
-      {"pids", "64", ErrorCode::not_supported, "/pids"},
+      {"memory_mb", "512", ErrorCode::invalid_definition, "/memory_mb"},
+      {"cpus", "0.5", ErrorCode::invalid_definition, "/cpus"},
+      {"pids", "64", ErrorCode::invalid_definition, "/pids"},
       {"rate_limit", R"("60/min")", ErrorCode::invalid_definition, "/rate_limit"},
       {"rate_limit", R"("60/month per run")", ErrorCode::invalid_definition, "/rate_limit"},
       {"rate_limit", R"("0/min per run")", ErrorCode::invalid_definition, "/rate_limit"},
       {"rate_limit", R"("1e3/min per run")", ErrorCode::invalid_definition, "/rate_limit"},
       {"rate_limit", R"("60/min per agent")", ErrorCode::invalid_definition, "/rate_limit"},
       {"rate_limit", R"("60/min per run ")", ErrorCode::invalid_definition, "/rate_limit"},
-      {"command", R"({"argv":["/bin/true"]})", ErrorCode::not_supported, "/command"},
       {"mcp", R"({"server":"mail","tool":"send"})", ErrorCode::not_supported, "/mcp"},
-      {"filesystem", R"("workspace")", ErrorCode::not_supported, "/filesystem"},
+      {"filesystem", R"("workspace")", ErrorCode::invalid_definition, "/filesystem"},
       {"auth", R"({"mode":"none","scopes":["email:send"]})", ErrorCode::invalid_definition, "/auth/mode"},
       {"auth", R"({"audience":"mail"})", ErrorCode::invalid_definition, "/auth/mode"},
-      {"kind", R"("command")", ErrorCode::not_supported, "/kind"},
-      {"kind", R"("code")", ErrorCode::not_supported, "/kind"},
+      {"kind", R"("command")", ErrorCode::invalid_definition, ""},
+      {"kind", R"("code")", ErrorCode::invalid_definition, ""},
       {"kind", R"("mcp")", ErrorCode::not_supported, "/kind"},
       {"input_schema",
        R"({"type":"object","nullable":true})",
@@ -266,6 +265,56 @@ TEST(Manifest, RefusesAStatusCheckThatDoesNotFit) {
             "/status_check/url: invalid_definition");
 }
 
+std::string program(std::string_view kind, std::string_view more) {
+  return R"({"name":"scan","description":"Scans.","input_schema":{"type":"object","properties":{"code":{}}},)"
+         R"("side_effects":"none","kind":")" +
+         std::string(kind) + "\"" + std::string(more) + "}";
+}
+
+TEST(Manifest, ReadsAProgramAndItsLimits) {
+  const auto tool = parse_manifest(
+      program("command",
+              R"(,"command":{"argv":["/usr/bin/scan","--json"]},"memory_mb":256,"cpus":0.25,"pids":16,)"
+              R"("filesystem":"ephemeral","network":{"allow":["api.example:443"]})"));
+  ASSERT_TRUE(tool) << tool.error().text;
+  EXPECT_EQ(tool->tier, 2u) << "where it is not said";
+  EXPECT_EQ(tool->limits, (SandboxLimits{256, 250, 16}));
+  EXPECT_EQ(tool->filesystem, Filesystem::ephemeral);
+  EXPECT_EQ(tool->argv, (std::vector<std::string>{"/usr/bin/scan", "--json"}));
+  EXPECT_EQ(parse_manifest(program("code", R"(,"command":{"argv":["/usr/bin/python3","-"]})"))->tier, 3u);
+}
+
+TEST(Manifest, RefusesAProgramThatCannotBeHeldToIt) {
+  const auto refused = [](std::string_view kind, std::string_view more) {
+    const auto tool = parse_manifest(program(kind, more));
+    return tool ? "taken" : tool.error().pointer + ": " + std::string(name(tool.error().code));
+  };
+  const std::string argv = R"(,"command":{"argv":["/bin/true"]})";
+  EXPECT_EQ(refused("command", argv), "taken");
+  EXPECT_EQ(refused("command", argv + R"(,"tier":1)"), "/tier: invalid_definition");
+  EXPECT_EQ(refused("command", argv + R"(,"tier":3)"), "taken");
+  EXPECT_EQ(refused("code", argv + R"(,"tier":1)"), "/tier: invalid_definition");
+  EXPECT_EQ(refused("code", argv + R"(,"tier":2)"), "/tier: invalid_definition")
+      << "what a model wrote never runs below tier 3";
+  EXPECT_EQ(refused("command", R"(,"command":{"argv":[]})"), "/command/argv: invalid_definition");
+  EXPECT_EQ(refused("command", R"(,"command":{"argv":["true"]})"), "/command/argv: invalid_definition");
+  EXPECT_EQ(refused("command", R"(,"command":{"argv":["/bin/a\u0000b"]})"),
+            "/command/argv/0: invalid_definition");
+  EXPECT_EQ(refused("command", argv + R"(,"memory_mb":1)"), "/memory_mb: invalid_definition");
+  EXPECT_EQ(refused("command", argv + R"(,"pids":0)"), "/pids: invalid_definition");
+  EXPECT_EQ(refused("command", argv + R"(,"cpus":"1")"), "/cpus: invalid_definition");
+  EXPECT_EQ(refused("command", argv + R"(,"idempotency":"key")"), "/idempotency: not_supported");
+  EXPECT_EQ(refused("command", argv + R"(,"auth":{"mode":"on_behalf_of_user","audience":"x"})"),
+            "/auth/audience: invalid_definition")
+      << "a sandbox gets no credential";
+  EXPECT_EQ(parse_manifest(R"({"name":"run","description":"Runs.","input_schema":{"type":"object"},)"
+                           R"("side_effects":"none","kind":"code","command":{"argv":["/bin/sh"]}})")
+                .error()
+                .pointer,
+            "/input_schema")
+      << "there is no argument that holds the program";
+}
+
 TEST(Manifest, NamesTheFieldInItsText) {
   EXPECT_EQ(parse_manifest(manifest({{"side_effects", ""}})).error().text,
             "the field side_effects is required");
@@ -284,7 +333,7 @@ TEST(Builtins, AreThoseOfTheContractInOrder) {
     names.push_back(tool.name);
     EXPECT_EQ(tool.side_effects, SideEffects::none) << tool.name;
     EXPECT_EQ(tool.kind, ToolKind::builtin) << tool.name;
-    EXPECT_EQ(tool.tier, 1u) << tool.name;
+    EXPECT_EQ(tool.tier, tool.filesystem == Filesystem::workspace ? 3u : 1u) << tool.name;
     EXPECT_EQ(find_builtin(tool.name), &tool);
     EXPECT_TRUE(is_reserved_tool_name(tool.name));
     const auto again = parse_manifest(tool.source.text, ManifestOrigin::pinned);
@@ -293,10 +342,20 @@ TEST(Builtins, AreThoseOfTheContractInOrder) {
     EXPECT_FALSE(parse_manifest(tool.source.text)) << "only ratchet brings these";
   }
   EXPECT_EQ(names,
-            (std::vector<std::string>{
-                "artifact_read", "artifact_search", "notes_read", "notes_write", "todo_write", "wait"}));
-  EXPECT_EQ(find_builtin("bash"), nullptr);
-  EXPECT_TRUE(is_reserved_tool_name("bash"));
+            (std::vector<std::string>{"artifact_read",
+                                      "artifact_search",
+                                      "bash",
+                                      "edit_file",
+                                      "list_files",
+                                      "notes_read",
+                                      "notes_write",
+                                      "read_file",
+                                      "run_python",
+                                      "todo_write",
+                                      "wait",
+                                      "write_file"}));
+  EXPECT_EQ(find_builtin("spawn_agent"), nullptr);
+  EXPECT_TRUE(is_reserved_tool_name("spawn_agent"));
   EXPECT_FALSE(is_reserved_tool_name("book"));
 }
 

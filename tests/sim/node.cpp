@@ -196,8 +196,8 @@ void Node::start(const RunStarted& started, const std::string& key, Started answ
   const Record record{{}, stamp.entropy.draw(), decided.events};
   const std::string bytes = encode(record);
   Commit commit;
-  RunAppend append{
-      1, 1, pack_record(bytes), row_of(decided.after), std::move(decided.blobs), {}, {}, "token-0"};
+  RunAppend append{1, 1, pack_record(bytes), row_of(decided.after), std::move(decided.blobs)};
+  append.user_token = "token-0";
   append.row.head = *chain_head(bytes);
   const RunRow row = append.row;
   commit.runs.push_back(std::move(append));
