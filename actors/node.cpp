@@ -95,7 +95,8 @@ struct CafNode::Parts {
         books(*options.catalog),
         models(*options.models, lanes(options.served)),
         credentials(*options.connector, *options.clock, options.exchange),
-        broker(*options.journal, *options.connector, *options.clock, credentials),
+        sandboxes(options.sandboxes, *options.clock, timer, options.log),
+        broker(*options.journal, *options.connector, *options.clock, credentials, sandboxes),
         outbox({*options.journal,
                 writer,
                 *options.connector,
@@ -122,7 +123,9 @@ struct CafNode::Parts {
                options.observer},
         system(configured(config, options.workers)),
         supervisor(spawn_supervisor(system, shared, view)),
-        approvals(spawn_approval_desk(system, shared, supervisor)) {}
+        approvals(spawn_approval_desk(system, shared, supervisor)) {
+    sandboxes.begin(system);
+  }
 
   NodeOptions options;
   // In the order in which they must be made; taken down the other way round, the actors first.
@@ -133,6 +136,7 @@ struct CafNode::Parts {
   BookShelf books;
   ModelGateway models;
   Credentials credentials;
+  Sandboxes sandboxes;
   ToolBroker broker;
   NobodyToAsk nobody;
   Outbox outbox;
@@ -313,10 +317,12 @@ void CafNode::drain(std::int64_t timeout_ms) {
   tell(parts.supervisor, Drain{told});
   std::unique_lock lock(mutex);
   if (timeout_ms > 0) changed.wait_for(lock, std::chrono::milliseconds(timeout_ms), [&] { return done; });
-  if (done) return;
-  // What has not come to rest is let go: its intents are durable, and the next start takes them up.
-  tell(parts.supervisor, LetGo{});
-  changed.wait(lock, [&] { return done; });
+  if (!done) {
+    // What has not come to rest is let go: its intents are durable, and the next start takes them up.
+    tell(parts.supervisor, LetGo{});
+    changed.wait(lock, [&] { return done; });
+  }
+  parts.sandboxes.close();
 }
 
 bool CafNode::recovered() const {
@@ -330,12 +336,18 @@ NodeStats CafNode::stats() const {
   stats.model_calls = parts_->models.in_flight();
   stats.runs_started = parts_->runs_started;
   stats.actor_failures = parts_->view.actor_failures;
+  stats.sandboxes = parts_->sandboxes.stats();
   stats.journal_transactions = writer.transactions;
   stats.journal_commits = writer.commits;
   stats.journal_refused = writer.refused;
   stats.journal_commit_us_sum = writer.commit_us_sum;
   stats.journal_commit_us_max = writer.commit_us_max;
   return stats;
+}
+
+TierStatus CafNode::sandbox_tier(std::uint32_t tier) const {
+  const SandboxHost* host = parts_->options.sandboxes.host;
+  return host ? host->tier(tier) : TierStatus{false, {}, "this server has no sandboxes", {}};
 }
 
 }  // namespace ratchet

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "actors/sandboxes/sandboxes.hpp"
 #include "runtime/agent.hpp"
 #include "runtime/journal.hpp"
 #include "runtime/log.hpp"
@@ -47,6 +48,7 @@ struct NodeOptions {
   Log log = [](LogLevel, const std::string&) {};
   CommitObserver* observer = nullptr;               ///< borrowed; told of every commit of a run
   std::vector<WebhookSecret> webhook_secrets = {};  ///< sign what is posted; none: it is not signed
+  SandboxOptions sandboxes = {};                    ///< none: tools of the tiers 2 and 3 are refused
   HookObserver* deliveries = nullptr;               ///< borrowed; told of every attempt to post
 };
 
@@ -72,6 +74,7 @@ class CafNode final : public Node {
   void drain(std::int64_t timeout_ms) override;
   bool recovered() const override;
   NodeStats stats() const override;
+  TierStatus sandbox_tier(std::uint32_t tier) const override;
 
  private:
   struct Parts;

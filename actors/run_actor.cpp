@@ -105,6 +105,10 @@ class RunShell {
     if (driver_ && !resting_) give({std::move(*ended.input), 0});
   }
 
+  void effect_gone(const Effect& effect) {
+    if (driver_ && !resting_) execute(driver_->take(signal::Stopped{effect}, parts_->stamp()));
+  }
+
   void wake(std::uint64_t generation) {
     if (generation != wake_generation_ || !driver_ || resting_) return;
     wake_ticket_ = 0;
@@ -323,8 +327,7 @@ class RunShell {
   }
 
   void act(action::Stop& stop) {
-    stop_effect(stop.effect);
-    execute(driver_->take(signal::Stopped{stop.effect}, parts_->stamp()));
+    if (stop_effect(stop.effect)) effect_gone(stop.effect);
   }
 
   void act(action::Answer& answer) {
@@ -367,25 +370,26 @@ class RunShell {
 
   void act(action::GiveUp& gone) { give_up(gone.error); }
 
-  void stop_effect(const Effect& effect) {
+  /// True: nothing of it is left running. False: `EffectGone` comes.
+  bool stop_effect(const Effect& effect) {
     if (const auto* model = std::get_if<ModelEffect>(&effect)) {
-      const auto ticket = model_tickets_.find({model->step, model->attempt});
-      if (ticket == model_tickets_.end()) return;
-      parts_->models.cancel(ticket->second);
+      const auto ticket = model_tickets_.extract({model->step, model->attempt});
+      if (ticket.empty()) return true;
+      parts_->models.cancel(ticket.mapped());
       parts_->hub.end_preview(run_);
-      model_tickets_.erase(ticket);
-      return;
+      return true;
     }
     if (const auto* judge = std::get_if<JudgeEffect>(&effect)) {
-      const auto ticket = judge_tickets_.find(judge->call_id);
-      if (ticket == judge_tickets_.end()) return;
-      parts_->judge.cancel(ticket->second);
-      judge_tickets_.erase(ticket);
-      return;
+      if (const auto ticket = judge_tickets_.extract(judge->call_id)) parts_->judge.cancel(ticket.mapped());
+      return true;
     }
     const CallEffect& call = std::get<CallEffect>(effect);
     if (const auto ticket = review_tickets_.extract(call)) parts_->reviewer.cancel_review(ticket.mapped());
-    if (const auto ticket = call_tickets_.extract(call)) parts_->broker.cancel(ticket.mapped());
+    const auto ticket = call_tickets_.extract(call);
+    if (ticket.empty()) return true;
+    return parts_->broker.cancel(ticket.mapped(), [self = caf::actor_cast<caf::actor>(self_), effect] {
+      tell(self, EffectGone{effect});
+    });
   }
 
   /// While the node drains, a run ends as soon as nothing of it is under way.
@@ -412,6 +416,7 @@ class RunShell {
       parts_->reviewer.cancel_review(ticket);
     for (const auto& [call_id, ticket] : std::exchange(judge_tickets_, {}))
       parts_->judge.cancel(ticket);
+    parts_->broker.release(run_);
     parts_->hub.end_preview(run_);
     if (std::exchange(counted_, false)) parts_->admission.leave(row_.team);
   }
@@ -450,6 +455,7 @@ caf::behavior run_behavior(Self* self, NodeParts* parts, const RunId& run, const
       [self](const Deliver& deliver) { self->state.deliver(deliver.command); },
       [self](const AppendEnded& ended) { self->state.append_ended(ended); },
       [self](const EffectEnded& ended) { self->state.effect_ended(ended); },
+      [self](const EffectGone& gone) { self->state.effect_gone(gone.effect); },
       [self](const Wake& wake) { self->state.wake(wake.generation); },
       [self](const Rest&) { self->state.rest(); },
       [self](const Release&) { self->state.release(); },

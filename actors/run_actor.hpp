@@ -54,6 +54,11 @@ struct EffectEnded {
   std::shared_ptr<Input> input;
 };
 
+/// What was stopped and had to end by itself has ended.
+struct EffectGone {
+  Effect effect;
+};
+
 struct Wake {
   std::uint64_t generation = 0;
 };
@@ -96,6 +101,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::Adopt)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::Deliver)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::AppendEnded)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::EffectEnded)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::EffectGone)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::Wake)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::Rest)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::Release)

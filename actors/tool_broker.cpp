@@ -45,10 +45,17 @@ struct ToolBroker::Sending {
   OnDone done;
 };
 
-ToolBroker::ToolBroker(JournalReader& journal, Connector& connector, Clock& clock, Credentials& credentials)
-    : journal_(journal), connector_(connector), clock_(clock), credentials_(credentials), worker_([this] {
-        run_jobs();
-      }) {}
+ToolBroker::ToolBroker(JournalReader& journal,
+                       Connector& connector,
+                       Clock& clock,
+                       Credentials& credentials,
+                       Sandboxes& sandboxes)
+    : journal_(journal),
+      connector_(connector),
+      clock_(clock),
+      credentials_(credentials),
+      sandboxes_(sandboxes),
+      worker_([this] { run_jobs(); }) {}
 
 ToolBroker::~ToolBroker() {
   {
@@ -68,6 +75,10 @@ ToolBroker::Ticket ToolBroker::start(const Caller& caller, const action::StartCa
   }
   if (call.tool->kind == ToolKind::http) {
     start_request(ticket, caller, call, std::move(done));
+    return ticket;
+  }
+  if (call.tool->sandboxed()) {
+    start_sandboxed(ticket, caller, call, std::move(done));
     return ticket;
   }
   const std::string tool = call.tool->name;
@@ -104,6 +115,35 @@ std::string ToolBroker::over_rate(const Caller& caller, const action::StartCall&
   return fmt::format("{} was called too often, so this call was not sent. There is room again in {} s.",
                      call.tool->name,
                      (*wait_ms + 999) / 1'000);
+}
+
+void ToolBroker::start_sandboxed(Ticket ticket,
+                                 const Caller& caller,
+                                 const action::StartCall& call,
+                                 OnDone done) {
+  if (auto why = over_rate(caller, call); !why.empty()) return done(ended(ToolStatus::error, std::move(why)));
+  auto command = command_of(*call.tool, call.args);
+  if (!command) return done(ended(ToolStatus::invalid, command.error().text));
+  {
+    const std::lock_guard lock(mutex_);
+    sandboxed_.emplace(ticket, 0);
+  }
+  auto on_done = [this, ticket, done = std::move(done)](CallEnd end) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (sandboxed_.erase(ticket) == 0) return;
+    }
+    done(std::move(end));
+  };
+  const Sandboxes::Ticket at_sandboxes = sandboxes_.start(
+      caller.run,
+      call.tool,
+      std::move(*command),
+      call.workspace,
+      [](std::string_view) {},
+      std::move(on_done));
+  const std::lock_guard lock(mutex_);
+  if (const auto entry = sandboxed_.find(ticket); entry != sandboxed_.end()) entry->second = at_sandboxes;
 }
 
 void ToolBroker::start_request(Ticket ticket,
@@ -252,18 +292,24 @@ void ToolBroker::run_jobs() {
   }
 }
 
-void ToolBroker::cancel(Ticket ticket) {
+bool ToolBroker::cancel(Ticket ticket, std::function<void()> gone) {
   Request request;
+  Sandboxes::Ticket at_sandboxes = 0;
   {
     const std::lock_guard lock(mutex_);
     live_jobs_.erase(ticket);
-    const auto entry = requests_.find(ticket);
-    if (entry == requests_.end()) return;
-    request = entry->second;
-    requests_.erase(entry);
+    if (const auto entry = requests_.extract(ticket)) request = entry.mapped();
+    if (const auto entry = sandboxed_.extract(ticket)) at_sandboxes = entry.mapped();
   }
   if (request.at_credentials != 0) credentials_.cancel(request.at_credentials);
   if (request.at_connector != 0) connector_.cancel(request.at_connector);
+  if (at_sandboxes == 0) return true;
+  sandboxes_.stop(at_sandboxes, std::move(gone));
+  return false;
+}
+
+void ToolBroker::release(const RunId& run) {
+  sandboxes_.release(run);
 }
 
 }  // namespace ratchet

@@ -1,8 +1,8 @@
 #pragma once
-// Executes tool calls: connectors over HTTP, with the user's credential where a tool acts as the user, and
-// the built-in tools that read artifacts on a thread of their own, because a search may take long and
-// scheduler threads must not block. It decides nothing: whether a call may run was decided, and journaled,
-// before it is asked.
+// Executes tool calls: connectors over HTTP, with the user's credential where a tool acts as the user, tools
+// of the tiers 2 and 3 in sandboxes, and the built-in tools that read artifacts on a thread of their own,
+// because a search may take long and scheduler threads must not block. It decides nothing: whether a call may
+// run was decided, and journaled, before it is asked.
 
 #include <condition_variable>
 #include <deque>
@@ -15,6 +15,7 @@
 
 #include "actors/credentials.hpp"
 #include "actors/rate_limiter.hpp"
+#include "actors/sandboxes/sandboxes.hpp"
 #include "runtime/journal.hpp"
 #include "runtime/run/driver.hpp"
 #include "runtime/tools/builtin.hpp"
@@ -34,7 +35,11 @@ class ToolBroker {
   using OnDone = std::function<void(CallEnd)>;
 
   /// All are borrowed.
-  ToolBroker(JournalReader& journal, Connector& connector, Clock& clock, Credentials& credentials);
+  ToolBroker(JournalReader& journal,
+             Connector& connector,
+             Clock& clock,
+             Credentials& credentials,
+             Sandboxes& sandboxes);
   ~ToolBroker();
   ToolBroker(const ToolBroker&) = delete;
   ToolBroker& operator=(const ToolBroker&) = delete;
@@ -42,8 +47,11 @@ class ToolBroker {
   /// Starts the execution and returns at once. `done` is called once, on another thread or on this one,
   /// unless `cancel` came before. From any thread.
   Ticket start(const Caller& caller, const action::StartCall& call, OnDone done);
-  /// After it returns, `done` does not begin any more.
-  void cancel(Ticket ticket);
+  /// After it returns, `done` does not begin any more. True: nothing of the call is left running. False:
+  /// something still ends, and `gone` is called when it has. From any thread.
+  bool cancel(Ticket ticket, std::function<void()> gone = [] {});
+  /// The run rests: what is kept for its calls (sandboxes, the open workspace) is given back.
+  void release(const RunId& run);
 
  private:
   struct Job {
@@ -59,6 +67,7 @@ class ToolBroker {
   };
 
   struct Sending;
+  void start_sandboxed(Ticket ticket, const Caller& caller, const action::StartCall& call, OnDone done);
   void start_request(Ticket ticket, const Caller& caller, const action::StartCall& call, OnDone done);
   /// Why the call has to wait, by the rate limit of its tool; empty: it is counted and may go. Further
   /// attempts of a call are part of it: refused, they would leave it in doubt.
@@ -81,11 +90,13 @@ class ToolBroker {
   Connector& connector_;
   Clock& clock_;
   Credentials& credentials_;
+  Sandboxes& sandboxes_;
   RateLimiter rates_;
   std::mutex mutex_;
   std::condition_variable changed_;
   Ticket last_ticket_ = 0;
   std::unordered_map<Ticket, Request> requests_;
+  std::unordered_map<Ticket, Sandboxes::Ticket> sandboxed_;  ///< 0: it is just being started
   std::deque<Job> jobs_;
   std::unordered_set<Ticket> live_jobs_;
   bool stopping_ = false;

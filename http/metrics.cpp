@@ -130,6 +130,17 @@ class Metrics::Impl {
     model_calls_.Set(static_cast<double>(now.node.model_calls));
     connections_.Set(static_cast<double>(now.server.connections_open));
     streams_.Set(static_cast<double>(now.server.streams_open));
+    const SandboxStats& sandboxes = now.node.sandboxes;
+    sandboxes_alive_.Set(static_cast<double>(sandboxes.alive));
+    sandboxes_warm_.Set(static_cast<double>(sandboxes.warm));
+    raise_to(sandboxes_started_, static_cast<double>(sandboxes.started));
+    raise_to(sandboxes_failed_, static_cast<double>(sandboxes.failed));
+    raise_to(sandbox_calls_, static_cast<double>(sandboxes.calls));
+    raise_to(memory_deaths_, static_cast<double>(sandboxes.memory_deaths));
+    raise_to(sandbox_timeouts_, static_cast<double>(sandboxes.timeouts));
+    raise_to(sandboxes_lost_, static_cast<double>(sandboxes.lost));
+    raise_to(refused_connections_, static_cast<double>(sandboxes.refused_connections));
+    raise_to(refused_syscalls_, static_cast<double>(sandboxes.refused_syscalls));
     journal_bytes_.Set(static_cast<double>(now.journal.bytes_used));
     journal_free_.Set(static_cast<double>(now.journal.bytes_free));
     journal_writable_.Set(now.journal.writable ? 1 : 0);
@@ -204,6 +215,21 @@ class Metrics::Impl {
       counters("ratchet_webhook_attempts_total", "Attempts to post webhooks and on_stop hooks, by outcome");
   Histogram& delivery_seconds_ =
       histograms("ratchet_webhook_attempt_duration_seconds", "Of these attempts").Add({}, request_buckets);
+
+  Gauge& sandboxes_alive_ = gauge("ratchet_sandboxes", "Sandboxes that there are");
+  Gauge& sandboxes_warm_ = gauge("ratchet_sandboxes_warm", "Of these, started ahead and in nobody's use");
+  Counter& sandboxes_started_ = counter("ratchet_sandboxes_started_total", "Sandboxes that were started");
+  Counter& sandboxes_failed_ =
+      counter("ratchet_sandboxes_failed_total", "Sandboxes that could not be started");
+  Counter& sandbox_calls_ = counter("ratchet_sandbox_calls_total", "Commands that ran in a sandbox");
+  Counter& memory_deaths_ =
+      counter("ratchet_sandbox_memory_deaths_total", "Commands that the kernel ended for memory");
+  Counter& sandbox_timeouts_ = counter("ratchet_sandbox_timeouts_total", "Commands whose time was over");
+  Counter& sandboxes_lost_ = counter("ratchet_sandboxes_lost_total", "Sandboxes that ended under a command");
+  Counter& refused_connections_ =
+      counter("ratchet_sandbox_refused_connections_total", "Connections that sandboxes were refused");
+  Counter& refused_syscalls_ =
+      counter("ratchet_sandbox_refused_syscalls_total", "System calls that sandboxes were refused");
 
   Family<Counter>& requests_ = counters("ratchet_http_requests_total", "Requests that were answered");
   Histogram& request_seconds_ =

@@ -12,6 +12,7 @@
 
 #include "runtime/agent.hpp"
 #include "runtime/journal.hpp"
+#include "runtime/sandbox/host.hpp"
 
 namespace ratchet {
 
@@ -94,6 +95,14 @@ struct Accepted {
   std::uint64_t seq = 0;
 };  ///< the event that says so
 
+/// Counters only rise; `alive` and `warm` are now.
+struct SandboxStats {
+  std::size_t alive = 0, warm = 0;
+  std::uint64_t started = 0, failed = 0, calls = 0;
+  std::uint64_t memory_deaths = 0, timeouts = 0, lost = 0;
+  std::uint64_t refused_connections = 0, refused_syscalls = 0;
+};
+
 /// What the node is doing, for metrics. Counters only rise.
 struct NodeStats {
   std::size_t active_runs = 0;  ///< that hold an actor
@@ -101,6 +110,7 @@ struct NodeStats {
   std::uint64_t runs_started = 0, actor_failures = 0;
   std::uint64_t journal_transactions = 0, journal_commits = 0, journal_refused = 0;
   std::uint64_t journal_commit_us_sum = 0, journal_commit_us_max = 0;
+  SandboxStats sandboxes;
 };
 
 class Node {
@@ -128,6 +138,8 @@ class Node {
   /// True once every unfinished run has been taken up again after the start.
   virtual bool recovered() const = 0;
   virtual NodeStats stats() const = 0;
+  /// What the machine can do for tools of this tier, 2 or 3.
+  virtual TierStatus sandbox_tier(std::uint32_t tier) const = 0;
 };
 
 /// What a stream shows. Called in order of `seq` for one run; must not block and must not call

@@ -10,6 +10,7 @@
 #include "http/config/model_keys.hpp"
 #include "http/config/parse.hpp"
 #include "http/config/read.hpp"
+#include "http/config/sandbox_keys.hpp"
 #include "http/config/webhook_keys.hpp"
 #include "runtime/ids.hpp"
 #include "runtime/yaml.hpp"
@@ -166,9 +167,10 @@ constexpr Key<ServerConfig> server_keys[] = {
      [](ServerConfig& c, const Value& v) { return read_authorizer(v, c.authorizer); },
      list_authorizer},
     {"sandbox",
-     "null",
-     "Where tools of tier 2 and 3 run; not in this version, so null only.",
-     [](ServerConfig&, const Value& v) { return read_off(v, "null", "sandboxes"); }},
+     "{}",
+     "Where tools of the tiers 2 and 3 run.",
+     [](ServerConfig& c, const Value& v) { return read_sandbox(v, c.sandbox); },
+     list_sandbox},
     {"webhooks",
      "{}",
      "What is posted of approvals, pauses and ends of runs.",

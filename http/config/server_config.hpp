@@ -80,6 +80,29 @@ struct AuthorizerConfig {
   bool operator==(const AuthorizerConfig&) const = default;
 };
 
+/// How sandboxes of a tier are started. oci: by an OCI runtime; tier 2 falls back to bubblewrap where there
+/// is none. bwrap: by bubblewrap, tier 2 only. none: the tier is off.
+RATCHET_ENUM(SandboxLauncher, oci, bwrap, none)
+
+/// What gVisor intercepts system calls with.
+RATCHET_ENUM(GvisorPlatform, systrap, ptrace, kvm)
+
+struct SandboxTierConfig {
+  SandboxLauncher launcher = SandboxLauncher::oci;
+  std::string runtime;  ///< a name to be found in $PATH, or an absolute path
+  std::int64_t pool = 0;
+
+  bool operator==(const SandboxTierConfig&) const = default;
+};
+
+struct SandboxConfig {
+  SandboxTierConfig tier2{.runtime = "crun", .pool = 4};
+  SandboxTierConfig tier3{.runtime = "runsc", .pool = 2};
+  GvisorPlatform platform = GvisorPlatform::systrap;  ///< of tier 3
+
+  bool operator==(const SandboxConfig&) const = default;
+};
+
 struct ServerLimits {
   std::int64_t concurrent_runs = 20'000;
   std::int64_t runs_per_team = 5'000;
@@ -96,6 +119,7 @@ struct ServerConfig {
   std::vector<ClientKey> keys;
   IdentityConfig identity;
   AuthorizerConfig authorizer;
+  SandboxConfig sandbox;
   KeySource webhook_secret;  ///< of the secrets that webhooks are signed with
   ServerLimits limits;
   std::int64_t drain_timeout_ms = 30'000;

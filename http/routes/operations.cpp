@@ -16,6 +16,19 @@ Result<Response> health(Api&, const Call&) {
       200, json_object([](JsonObject& body) { body.text("status", "ok").text("version", version); }));
 }
 
+std::string tier_json(const TierStatus& tier) {
+  std::string weaker;
+  for (const std::string& each : tier.weaker)
+    append_json_string(weaker += weaker.empty() ? "" : ",", each);
+  return json_object([&](JsonObject& body) {
+    body.boolean("available", tier.available);
+    if (!tier.runtime.empty()) body.text("runtime", tier.runtime);
+    if (!tier.why.empty()) body.text("why", tier.why);
+    body.raw("weaker", "[" + weaker + "]");
+  });
+}
+
+/// A tier that is missing does not make a server unready: its tools are refused, everything else works.
 Result<Response> readiness(Api& api, const Call&) {
   const auto journal = api.journal.health();
   const bool recovered = api.node.recovered(), draining = api.draining;
@@ -25,7 +38,11 @@ Result<Response> readiness(Api& api, const Call&) {
                                       .boolean("journal_writable", journal.writable)
                                       .text("durability", journal.durability)
                                       .boolean("recovered", recovered)
-                                      .boolean("draining", draining);
+                                      .boolean("draining", draining)
+                                      .raw("sandboxes", json_object([&](JsonObject& tiers) {
+                                             tiers.raw("tier2", tier_json(api.node.sandbox_tier(2)))
+                                                 .raw("tier3", tier_json(api.node.sandbox_tier(3)));
+                                           }));
                                 }));
   if (!ready) response.headers.emplace_back("Retry-After", "1");
   return response;

@@ -128,6 +128,7 @@ class TestNode {
     options.exchange = exchange;
     options.reviewer = reviewer;
     options.webhook_secrets = webhook_secrets;
+    options.sandboxes = sandboxes;
     options.log = [this](LogLevel, const std::string& line) {
       const std::lock_guard lock(log_mutex_);
       log += line + '\n';
@@ -213,6 +214,7 @@ class TestNode {
   std::optional<ExchangeEndpoint> exchange;
   Reviewer* reviewer = nullptr;  ///< lets them see results; borrowed
   std::vector<WebhookSecret> webhook_secrets;
+  SandboxOptions sandboxes;
   std::string log;
   std::unique_ptr<CafNode> node;
 };

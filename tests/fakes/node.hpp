@@ -226,6 +226,11 @@ class FakeNode final : public Node {
 
   bool recovered() const override { return has_recovered; }
 
+  TierStatus sandbox_tier(std::uint32_t tier) const override {
+    return tier == 2 ? TierStatus{true, "crun 1.8.1", {}, {"memory: no cgroup"}}
+                     : TierStatus{false, {}, "there is no runsc", {}};
+  }
+
   NodeStats stats() const override { return {}; }
 
  private:

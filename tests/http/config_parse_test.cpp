@@ -93,7 +93,13 @@ TEST(Config, TheHelpNamesEveryKeyOfTheContract) {
                            "keys[].sha256",
                            "identity.mode",
                            "authorizer.kind",
-                           "sandbox",
+                           "sandbox.tier2.launcher",
+                           "sandbox.tier2.runtime",
+                           "sandbox.tier2.pool",
+                           "sandbox.tier3.launcher",
+                           "sandbox.tier3.runtime",
+                           "sandbox.tier3.platform",
+                           "sandbox.tier3.pool",
                            "limits.concurrent_runs",
                            "limits.runs_per_team",
                            "limits.request_bytes",
@@ -306,9 +312,30 @@ TEST(Config, RefusesIdentityAndAuthorizersThatAreHalfSaidOrNotToBeTrusted) {
   }
 }
 
+TEST(Config, ReadsHowSandboxesAreStarted) {
+  const auto config = taken(
+      "sandbox: {tier2: {launcher: bwrap, pool: 0}, tier3: {launcher: oci, runtime: /opt/runsc, platform: "
+      "ptrace, pool: "
+      "7}}");
+  EXPECT_EQ(config.sandbox.tier2.launcher, SandboxLauncher::bwrap);
+  EXPECT_EQ(config.sandbox.tier2.pool, 0);
+  EXPECT_EQ(config.sandbox.tier3.runtime, "/opt/runsc");
+  EXPECT_EQ(config.sandbox.platform, GvisorPlatform::ptrace);
+  EXPECT_EQ(taken("sandbox: null").sandbox, SandboxConfig());
+}
+
+TEST(Config, RefusesATierThreeThatSharesTheKernel) {
+  for (const char* yaml : {"sandbox: {tier3: {runtime: crun}}",
+                           "sandbox: {tier3: {runtime: /usr/sbin/runc}}",
+                           "sandbox: {tier3: {launcher: bwrap}}"}) {
+    const auto error = refused(yaml);
+    EXPECT_EQ(name(error.code), "invalid_request") << yaml;
+    EXPECT_THAT(error.text, HasSubstr("kernel of its own")) << yaml;
+  }
+}
+
 TEST(Config, RefusesWhatThisVersionDoesNotDoInsteadOfIgnoringIt) {
-  for (const char* yaml : {"sandbox: {tier2: {launcher: oci}}",
-                           "subagents: {max_depth: 2}",
+  for (const char* yaml : {"subagents: {max_depth: 2}",
                            "require_eval: true",
                            "replay_environment: true",
                            "otel: {endpoint: \"http://127.0.0.1:4318\"}",

@@ -1,0 +1,216 @@
+// Calls in sandboxes, through the node: who has which sandbox, when it is given back, and what a run sees of
+// one that breaks.
+
+#include "tests/fakes/sandboxes.hpp"
+
+#include <gmock/gmock.h>
+
+#include "tests/actors/node_fixture.hpp"
+
+namespace ratchet {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+SandboxEnd wrote(std::string out) {
+  SandboxEnd end;
+  end.kind = SandboxEnd::Kind::exited;
+  end.out = std::move(out);
+  return end;
+}
+
+SandboxEnd ended(SandboxEnd::Kind kind) {
+  SandboxEnd end;
+  end.kind = kind;
+  return end;
+}
+
+ModelOutcome bash(std::string command) {
+  return calls("bash", R"({"command":")" + command + "\"}");
+}
+
+/// A model that makes each of these calls in turn, then answers.
+FakeModelClient::Rule script(std::vector<ModelOutcome> turns) {
+  return [turns = std::move(turns)](const ModelCall& call) -> std::optional<ModelOutcome> {
+    return call.step <= turns.size() ? turns[call.step - 1] : says("done");
+  };
+}
+
+class InSandboxes : public ::testing::Test {
+ protected:
+  void start_node(FakeModelClient::Rule models, FakeSandboxHost::Rule commands, std::size_t warm = 0) {
+    models_ = std::make_unique<FakeModelClient>(std::move(models));
+    host = std::make_unique<FakeSandboxHost>(std::move(commands));
+    test = std::make_unique<TestNode>(*models_, agent_with(builtin_manifests()));
+    start_again(warm);
+  }
+
+  /// The node as it is after a crash, with these sandboxes.
+  void start_again(std::size_t warm = 0) {
+    test->sandboxes = {host.get(), &files, warm, warm};
+    test->restart();
+  }
+
+  std::vector<ToolResult> results(const RunId& run) {
+    std::vector<ToolResult> found;
+    const auto records = test->journal.records(run, 1, SIZE_MAX);
+    for (const Record& record : *records)
+      for (const Event& event : record.events)
+        if (const auto* result = std::get_if<ToolResult>(&event.payload)) found.push_back(*result);
+    return found;
+  }
+
+  FakeWorkspaces files;
+  std::unique_ptr<FakeSandboxHost> host;
+  std::unique_ptr<FakeModelClient> models_;
+  std::unique_ptr<TestNode> test;
+};
+
+TEST_F(InSandboxes, ARunKeepsItsSandboxAndItsFilesUntilItEnds) {
+  start_node(script({bash("one"), bash("two")}),
+             [](const SandboxLease&, const SandboxCommand& command) { return wrote(command.argv.back()); });
+  const RunId run = test->start()->run_id;
+  test->wait_for_end(run);
+  host->wait_for_alive(0);
+  ASSERT_EQ(host->ran.size(), 2u);
+  EXPECT_EQ(host->ran[0].id, host->ran[1].id);
+  EXPECT_EQ(host->ran[0].lease.run, run);
+  EXPECT_THAT(files.opened, ElementsAre(std::nullopt)) << "a run begins without files";
+  const auto all = results(run);
+  EXPECT_EQ(all[0].content.front().text, "one");
+  EXPECT_EQ(all[0].workspace, FakeWorkspaces::nth(1));
+  EXPECT_EQ(all[1].workspace, FakeWorkspaces::nth(2));
+  EXPECT_EQ(all[1].sandbox, "tier 3: fake");
+  test->node.reset();
+  EXPECT_EQ(files.open_now(), 0u);
+}
+
+TEST_F(InSandboxes, AfterACrashACallStartsFromTheSnapshotBeforeIt) {
+  std::atomic<bool> hang = false;
+  start_node(script({bash("one"), bash("two")}),
+             [&](const SandboxLease&, const SandboxCommand& command) -> std::optional<SandboxEnd> {
+               if (hang) return std::nullopt;
+               hang = command.argv.back() == "one";
+               return wrote("ok");
+             });
+  const RunId run = test->start()->run_id;
+  host->wait_for_runs(2);
+  hang = false;
+  test->restart();
+  test->wait_for_end(run);
+  EXPECT_THAT(files.opened, ElementsAre(std::nullopt, FakeWorkspaces::nth(1)));
+  EXPECT_EQ(host->ran.size(), 3u);
+}
+
+TEST_F(InSandboxes, OneThatIsSpoiltIsReplacedAndTheFilesStay) {
+  using Kind = SandboxEnd::Kind;
+  for (const auto kind : {Kind::timed_out, Kind::out_of_memory, Kind::too_much_output, Kind::lost}) {
+    SCOPED_TRACE(static_cast<int>(kind));
+    files.opened.clear();
+    start_node(script({bash("one"), bash("two")}), [&](const SandboxLease&, const SandboxCommand& command) {
+      return command.argv.back() == "one" ? ended(kind) : wrote("ok");
+    });
+    const RunId run = test->start()->run_id;
+    test->wait_for_end(run);
+    ASSERT_EQ(host->ran.size(), 2u);
+    EXPECT_NE(host->ran[0].id, host->ran[1].id);
+    EXPECT_EQ(files.opened.size(), 1u) << "what the command wrote until then is kept";
+    EXPECT_NE(results(run)[0].status, ToolStatus::ok);
+    test->node.reset();
+  }
+}
+
+TEST_F(InSandboxes, FilesThatCannotBeKeptAreThoseOfBefore) {
+  start_node(script({bash("one"), bash("two")}),
+             [](const SandboxLease&, const SandboxCommand&) { return wrote("ok"); });
+  files.refusals = 1;
+  const RunId run = test->start()->run_id;
+  test->wait_for_end(run);
+  const auto all = results(run);
+  EXPECT_EQ(all[0].status, ToolStatus::error);
+  EXPECT_THAT(all[0].content.front().text, HasSubstr("big.bin is too large"));
+  EXPECT_FALSE(all[0].workspace);
+  EXPECT_EQ(all[1].status, ToolStatus::ok);
+  EXPECT_THAT(files.opened, ElementsAre(std::nullopt, std::nullopt))
+      << "the next call starts from there again";
+}
+
+TEST_F(InSandboxes, ACancelEndsTheCommandBeforeTheRunIsOver) {
+  start_node(script({bash("one")}),
+             [](const SandboxLease&, const SandboxCommand&) { return std::optional<SandboxEnd>(); });
+  const RunId run = test->start()->run_id;
+  host->wait_for_runs(1);
+  ASSERT_TRUE(test->cancel(run));
+  test->wait_for_end(run);
+  EXPECT_EQ(host->alive(), 0u);
+  EXPECT_EQ(results(run)[0].status, ToolStatus::cancelled);
+}
+
+TEST_F(InSandboxes, ATierThatIsMissingRefusesItsCallsAndFallsBackToNone) {
+  models_ = std::make_unique<FakeModelClient>(script({bash("one")}));
+  host = std::make_unique<FakeSandboxHost>(
+      [](const SandboxLease&, const SandboxCommand&) { return wrote("ok"); });
+  host->missing = {3};
+  test = std::make_unique<TestNode>(*models_, agent_with(builtin_manifests()));
+  start_again(2);
+  const RunId run = test->start()->run_id;
+  test->wait_for_end(run);
+  EXPECT_EQ(results(run)[0].status, ToolStatus::error);
+  EXPECT_THAT(results(run)[0].content.front().text, HasSubstr("tier 3 is not available on this server"));
+  EXPECT_TRUE(host->ran.empty());
+}
+
+TEST_F(InSandboxes, AServerWithoutSandboxesSaysSo) {
+  models_ = std::make_unique<FakeModelClient>(script({bash("one")}));
+  test = std::make_unique<TestNode>(*models_, agent_with(builtin_manifests()));
+  const RunId run = test->start()->run_id;
+  test->wait_for_end(run);
+  EXPECT_THAT(results(run)[0].content.front().text, HasSubstr("this server has no sandboxes"));
+}
+
+TEST_F(InSandboxes, AMachineThatSaysNoFailsTheCallAndNotTheRun) {
+  start_node(script({bash("one"), bash("two")}),
+             [](const SandboxLease&, const SandboxCommand&) { return wrote("ok"); });
+  host->creations_to_fail = 1;
+  const RunId run = test->start()->run_id;
+  test->wait_for_end(run);
+  EXPECT_THAT(results(run)[0].content.front().text, HasSubstr("the runtime said no"));
+  EXPECT_EQ(results(run)[1].status, ToolStatus::ok);
+}
+
+TEST_F(InSandboxes, OneThatDiedWhileItWasWarmIsReplaced) {
+  start_node(script({bash("one")}), [](const SandboxLease&, const SandboxCommand&) { return wrote("ok"); });
+  host->leases_to_fail = 2;
+  const RunId run = test->start()->run_id;
+  test->wait_for_end(run);
+  EXPECT_EQ(results(run)[0].status, ToolStatus::ok);
+  host->wait([&] { return host->destroyed >= 2; });
+}
+
+TEST_F(InSandboxes, ThePoolIsFilledAheadAndEndsWithTheNode) {
+  start_node(
+      script({bash("one")}), [](const SandboxLease&, const SandboxCommand&) { return wrote("ok"); }, 2);
+  EXPECT_EQ(host->alive(), 0u) << "a tier that nobody uses costs nothing";
+  const RunId run = test->start()->run_id;
+  test->wait_for_end(run);
+  host->wait_for_alive(2);
+  test->node.reset();
+  EXPECT_EQ(host->alive(), 0u);
+}
+
+TEST_F(InSandboxes, ARunThatWaitsForAPersonHoldsNothing) {
+  auto version = std::make_shared<AgentVersion>(*agent_with(builtin_manifests()));
+  version->definition.policy = {{"wait", Decision::ask}, {"*", Decision::allow}};
+  models_ = std::make_unique<FakeModelClient>(script({bash("one"), calls("wait", R"({"seconds":1})")}));
+  host = std::make_unique<FakeSandboxHost>(
+      [](const SandboxLease&, const SandboxCommand&) { return wrote("ok"); });
+  test = std::make_unique<TestNode>(*models_, version);
+  start_again();
+  const RunId run = test->start()->run_id;
+  test->wait_for_row(run, [](const RunRow& row) { return row.status == RunStatus::paused; });
+  host->wait_for_alive(0);
+}
+
+}  // namespace
+}  // namespace ratchet
