@@ -23,10 +23,10 @@ class Launched {
   /// Without `destroy` before it nothing is removed, as if the node had crashed.
   virtual ~Launched() = default;
 
-  /// Puts the limits on, and mounts `workspace_directory`, a directory of the host, where /workspace leads;
-  /// if it is empty, an empty one of the sandbox's own. Called once, while it rests. Errors:
-  /// sandbox_unavailable.
-  virtual Result<void> lease(const SandboxLimits& limits, const std::string& workspace_directory) = 0;
+  /// Puts the lease's limits on and mounts its files where /workspace leads: with Filesystem::workspace that
+  /// is `workspace_directory`, a directory of the host, which else is empty. The network is not its business.
+  /// Called once, while it rests. Errors: sandbox_unavailable.
+  virtual Result<void> lease(const SandboxLease& lease, const std::string& workspace_directory) = 0;
 
   /// Stops and continues all that runs in it. Errors: sandbox_unavailable.
   virtual Result<void> freeze() = 0;
