@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "runtime/json/utf8.hpp"
+#include "runtime/limits.hpp"
 #include "runtime/tools/http_template.hpp"
 
 namespace ratchet {
@@ -135,15 +136,32 @@ void ToolBroker::start_sandboxed(Ticket ticket,
     }
     done(std::move(end));
   };
+  std::vector<WorkspaceFile> files;
+  if (call.tool->uses_workspace() && !call.workspace) files = inputs_of(caller.run);
   const Sandboxes::Ticket at_sandboxes = sandboxes_.start(
       caller.run,
       call.tool,
       std::move(*command),
       call.workspace,
+      std::move(files),
       [](std::string_view) {},
       std::move(on_done));
   const std::lock_guard lock(mutex_);
   if (const auto entry = sandboxed_.find(ticket); entry != sandboxed_.end()) entry->second = at_sandboxes;
+}
+
+std::vector<WorkspaceFile> ToolBroker::inputs_of(const RunId& run) {
+  std::vector<WorkspaceFile> files;
+  const auto records = journal_.records(run, 1, 1);
+  if (!records || records->empty()) return files;
+  const auto* started = std::get_if<RunStarted>(&records->front().events.front().payload);
+  if (!started) return files;
+  for (const Block& block : started->input) {
+    if (!block.artifact || block.artifact->bytes > limits::sandbox_input_bytes_max) continue;
+    auto bytes = journal_.blob(block.artifact->id, 0, block.artifact->bytes);
+    if (bytes) files.push_back({input_path(block.artifact->id), std::move(*bytes)});
+  }
+  return files;
 }
 
 void ToolBroker::start_request(Ticket ticket,

@@ -67,6 +67,9 @@ class ToolBroker {
   };
 
   struct Sending;
+  /// The inputs of a run that are kept as artifacts. One that is larger than a command's input may be, or
+  /// that cannot be read now, is not among them: the artifact tools have it.
+  std::vector<WorkspaceFile> inputs_of(const RunId& run);
   void start_sandboxed(Ticket ticket, const Caller& caller, const action::StartCall& call, OnDone done);
   void start_request(Ticket ticket, const Caller& caller, const action::StartCall& call, OnDone done);
   /// Why the call has to wait, by the rate limit of its tool; empty: it is counted and may go. Further

@@ -1,6 +1,7 @@
 #include "actors/sandboxes/sandbox_pool.hpp"
 
 #include <deque>
+#include <optional>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -45,13 +46,14 @@ class Pool {
   void begin(SandboxParts* parts, std::uint32_t tier, std::size_t warm_wanted) {
     parts_ = parts;
     tier_ = tier;
-    available_ = parts_->host.tier(tier).available;
-    warm_wanted_ = available_ ? warm_wanted : 0;
+    warm_wanted_ = warm_wanted;
     self_->set_down_handler([this](const caf::down_msg& down) { gone(down.source); });
   }
 
   void take(const caf::actor& holder) {
-    if (!available_)
+    // Asked only when it matters: the machine is being tried while the server starts.
+    if (!available_) available_ = parts_->host.tier(tier_).available;
+    if (!*available_)
       return refuse(
           holder,
           fmt::format("tier {} is not available on this server: {}", tier_, parts_->host.tier(tier_).why));
@@ -165,7 +167,8 @@ class Pool {
   Self* self_;
   SandboxParts* parts_ = nullptr;
   std::uint32_t tier_ = 0;
-  bool available_ = false, closing_ = false;
+  std::optional<bool> available_;
+  bool closing_ = false;
   bool in_use_ = false;  ///< somebody has needed one: a tier that nobody uses costs nothing
   std::size_t warm_wanted_ = 0, failures_ = 0, counted_warm_ = 0;
   std::deque<caf::actor> warm_, waiting_;

@@ -49,6 +49,7 @@ Sandboxes::Ticket Sandboxes::start(const RunId& run,
                                    std::shared_ptr<const ToolManifest> tool,
                                    SandboxCommand command,
                                    std::optional<Hash> workspace,
+                                   std::vector<WorkspaceFile> files,
                                    SandboxHost::OnOutput on_output,
                                    OnDone on_done) {
   if (!parts_->desk) {
@@ -69,6 +70,7 @@ Sandboxes::Ticket Sandboxes::start(const RunId& run,
   job->tool = std::move(tool);
   job->command = std::move(command);
   job->workspace = workspace;
+  job->files = std::move(files);
   job->on_output = std::move(on_output);
   tell(parts_->desk, DoJob{std::move(job)});
   return ticket;

@@ -55,6 +55,7 @@ struct Work {
   Stage stage = Stage::waiting;
   caf::actor sandbox;
   int attempts = 0;
+  std::size_t files_put = 0;
   std::optional<CallEnd> end;               ///< how the command ended, while the workspace is recorded
   bool stopped = false;                     ///< nobody waits for it any more
   std::vector<std::function<void()>> gone;  ///< called when nothing of it is left
@@ -174,6 +175,7 @@ class Bench {
   void ended(const caf::actor& sandbox, SandboxEnd end_of_command) {
     const auto work = of(sandbox);
     if (work == works_.end() || work->stopped) return;
+    if (work->files_put < work->job->files.size()) return file_put(work, end_of_command);
     count(end_of_command);
     work->end = interpret(*work->job->tool, work->job->command, end_of_command);
     work->end->latency_ms = end_of_command.wall_ms;
@@ -316,10 +318,29 @@ class Bench {
 
   void run(Work& work) {
     work.stage = Stage::running;
+    if (work.files_put < work.job->files.size())
+      return tell(work.sandbox,
+                  RunInSandbox{std::make_shared<SandboxCommand>(put_command(work.job->files[work.files_put])),
+                               [](std::string_view) {}});
     ++parts_->counters.calls;
     tell(work.sandbox,
          RunInSandbox{std::shared_ptr<const SandboxCommand>(work.job, &work.job->command),
                       work.job->on_output});
+  }
+
+  /// What the run begins with is put into the workspace before its first command.
+  void file_put(WorkAt work, const SandboxEnd& end_of_command) {
+    if (end_of_command.kind == SandboxEnd::Kind::exited && end_of_command.code == 0) {
+      ++work->files_put;
+      return run(*work);
+    }
+    files_.reset();
+    const CallEnd failed = failure("The inputs of this run could not be put into its workspace: " +
+                                   interpret(*work->job->tool, work->job->command, end_of_command).text);
+    end(*held(work->sandbox.address()));
+    work->sandbox = nullptr;
+    finish(work, failed);
+    pump();
   }
 
   /// Nothing of the command runs any more.

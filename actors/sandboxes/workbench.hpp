@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "actors/caf.hpp"
 #include "actors/sandboxes/parts.hpp"
@@ -20,6 +21,7 @@ struct SandboxJob {
   SandboxCommand command;
   std::optional<Hash>
       workspace;  ///< the snapshot it starts from, where its tool uses one; none: no files yet
+  std::vector<WorkspaceFile> files;  ///< put there first, where there are none yet
   SandboxHost::OnOutput on_output;
 };
 

@@ -10,7 +10,7 @@ constexpr std::string_view manifests[] = {
       "name": "bash",
       "kind": "builtin", "tier": 3, "side_effects": "none", "filesystem": "workspace", "timeout_ms": 600000,
       "memory_mb": 1024, "pids": 128, "cpus": 2,
-      "description": "Run a command with bash in /workspace, a directory that keeps its files from call to call. Returns what it wrote, standard error too, and its exit status if that is not 0. There is no network. When the command ends, everything that it started in the background ends too.",
+      "description": "Run a command with bash in /workspace, a directory that keeps its files from call to call. Returns what it wrote, standard error too, and its exit status if that is not 0. There is no network. Inputs of this run that you were shown only the head of are there whole, as input/<artifact_id>. When the command ends, everything that it started in the background ends too.",
       "input_schema": {
         "type": "object", "additionalProperties": false, "required": ["command"],
         "properties": {
@@ -65,7 +65,7 @@ constexpr std::string_view manifests[] = {
       "name": "run_python",
       "kind": "builtin", "tier": 3, "side_effects": "none", "filesystem": "workspace", "timeout_ms": 600000,
       "memory_mb": 1024, "pids": 128, "cpus": 2,
-      "description": "Run a Python 3 program in /workspace, a directory that keeps its files from call to call. Returns what it wrote, standard error too, and its exit status if that is not 0. Each call is a new process: variables are not kept. There is no network.",
+      "description": "Run a Python 3 program in /workspace, a directory that keeps its files from call to call. Returns what it wrote, standard error too, and its exit status if that is not 0. Each call is a new process: variables are not kept. There is no network. Inputs of this run that you were shown only the head of are there whole, as input/<artifact_id>.",
       "input_schema": {
         "type": "object", "additionalProperties": false, "required": ["code"],
         "properties": {

@@ -154,6 +154,17 @@ Result<SandboxCommand> command_of(const ToolManifest& tool, std::string_view arg
   return command;
 }
 
+std::string input_path(const ArtifactId& artifact) {
+  return "input/" + to_string(artifact);
+}
+
+SandboxCommand put_command(const WorkspaceFile& file) {
+  SandboxCommand command = file_tool({"write", file.path});
+  command.input = file.bytes;
+  command.output_bytes_max = limits::error_text_bytes_max;
+  return command;
+}
+
 CallEnd interpret(const ToolManifest& tool, const SandboxCommand& command, const SandboxEnd& end) {
   using Kind = SandboxEnd::Kind;
   switch (end.kind) {

@@ -137,11 +137,11 @@ class TestNode {
     node->recover();
   }
 
-  Result<RunAccepted> start(std::string key = {}, Hash fingerprint = {}) {
+  Result<RunAccepted> start(std::string key = {}, Hash fingerprint = {}, std::string input = "go") {
     StartRun command;
     command.team = "t";
     command.agent_id = "tester";
-    command.input = text_content("go");
+    command.input = text_content(std::move(input));
     command.user_id = "u";
     command.idempotency_key = std::move(key);
     command.fingerprint = fingerprint;

@@ -86,6 +86,30 @@ TEST_F(InSandboxes, ARunKeepsItsSandboxAndItsFilesUntilItEnds) {
   EXPECT_EQ(files.open_now(), 0u);
 }
 
+TEST_F(InSandboxes, ALongInputIsAFileOfTheWorkspaceBeforeTheFirstCommand) {
+  start_node(script({bash("one"), bash("two")}),
+             [](const SandboxLease&, const SandboxCommand&) { return wrote("ok"); });
+  const std::string log(100'000, 'x');
+  const RunId run = test->start({}, {}, log)->run_id;
+  test->wait_for_end(run);
+  ASSERT_EQ(host->ran.size(), 3u);
+  EXPECT_EQ(host->ran[0].command.argv[1], "write");
+  EXPECT_THAT(host->ran[0].command.argv[2], testing::StartsWith("input/art_"));
+  EXPECT_EQ(host->ran[0].command.input, log);
+  EXPECT_EQ(host->ran[1].command.argv.back(), "one");
+  EXPECT_EQ(host->ran[2].command.argv.back(), "two") << "once";
+}
+
+TEST_F(InSandboxes, AnInputThatCannotBePutThereFailsTheCall) {
+  start_node(script({bash("one")}), [](const SandboxLease&, const SandboxCommand& command) {
+    return command.argv[1] == "write" ? ended(SandboxEnd::Kind::out_of_memory) : wrote("ok");
+  });
+  const RunId run = test->start({}, {}, std::string(100'000, 'x'))->run_id;
+  test->wait_for_end(run);
+  EXPECT_EQ(results(run)[0].status, ToolStatus::error);
+  EXPECT_THAT(results(run)[0].content.front().text, HasSubstr("could not be put into its workspace"));
+}
+
 TEST_F(InSandboxes, AfterACrashACallStartsFromTheSnapshotBeforeIt) {
   std::atomic<bool> hang = false;
   start_node(script({bash("one"), bash("two")}),
