@@ -14,6 +14,7 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(LMDB REQUIRED IMPORTED_TARGET lmdb>=0.9.24)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd>=1.5)
 pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium>=1.0.18)
+pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp>=2.5)
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
 # Not by its pkg-config file, which asks for the headers of a library that it only uses inside.
 find_library(CJOSE_LIBRARY cjose REQUIRED)

@@ -1,0 +1,147 @@
+#include "sandbox/launch/probe.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <optional>
+#include <poll.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "runtime/limits.hpp"
+#include "sandbox/launch/child.hpp"
+#include "sandbox/launch/files.hpp"
+
+namespace ratchet::sandbox {
+
+namespace {
+
+constexpr std::int64_t version_timeout_ms = 10'000;
+constexpr std::size_t answer_bytes_max = 16u << 10;
+/// The first gVisor whose statx takes the flags of coreutils 9, by the date in its version.
+constexpr int gvisor_date_min = 20'230'700;
+
+/// A tier of which nothing can be had.
+class NoLauncher final : public Launcher {
+ public:
+  NoLauncher(std::string runtime, std::string why) {
+    status_.runtime = std::move(runtime);
+    status_.why = std::move(why);
+  }
+
+  TierStatus status() const override { return status_; }
+
+  Result<Started> start(std::string_view) override {
+    return fail(ErrorCode::sandbox_unavailable, status_.why);
+  }
+
+ private:
+  TierStatus status_;
+};
+
+std::string find_program(const std::string& name) {
+  if (name.starts_with('/')) return ::access(name.c_str(), X_OK) == 0 ? name : std::string();
+  for (const auto* folder :
+       {"/usr/local/bin/", "/usr/local/sbin/", "/usr/bin/", "/usr/sbin/", "/bin/", "/sbin/"})
+    if (const auto path = folder + name; ::access(path.c_str(), X_OK) == 0) return path;
+  return {};
+}
+
+std::optional<OciKind> kind_of(std::string_view program) {
+  const auto name = program.substr(program.rfind('/') + 1);
+  if (name.starts_with("crun")) return OciKind::crun;
+  if (name.starts_with("runsc")) return OciKind::runsc;
+  if (name.starts_with("runc")) return OciKind::runc;
+  return std::nullopt;
+}
+
+/// Until the end, or as long as a start may take.
+std::string read_answer(int fd) {
+  std::string out;
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(limits::sandbox_create_timeout_ms);
+  while (out.size() < answer_bytes_max) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    pollfd ready{fd, POLLIN, 0};
+    if (left.count() <= 0 || ::poll(&ready, 1, static_cast<int>(left.count())) <= 0) return out;
+    char bytes[4'096];
+    const auto count = ::read(fd, bytes, sizeof bytes);
+    if (count <= 0) return out;
+    out.append(bytes, static_cast<std::size_t>(count));
+  }
+  return out;
+}
+
+/// Runs `stat /usr` as process 1: whether a sandbox can be started at all, sees its files, and has a kernel
+/// that today's programs can work with. What is wrong, or nothing.
+template <class AnyLauncher>
+std::string try_out(AnyLauncher& launcher, std::string_view node) {
+  auto started = launcher.start_program(fmt::format("{}-probe", node), {"/usr/bin/stat", "/usr"});
+  if (!started) return started.error().text;
+  const auto answer = read_answer(started->from_guest.get());
+  const auto removed = started->sandbox->destroy();
+  if (!removed) return removed.error().text;
+  if (answer.find("/usr") == answer.npos || answer.find("directory") == answer.npos)
+    return fmt::format("the first sandbox could not look at /usr; it said '{}'", answer);
+  return {};
+}
+
+}  // namespace
+
+std::string parse_version(std::string_view runtime, std::string_view printed) {
+  const auto at = printed.find_first_of("0123456789");
+  if (at == printed.npos) return {};
+  auto version = printed.substr(at, printed.find_first_of(" \n+", at) - at);
+  // Debian writes "0.0~20240729.0".
+  if (version.starts_with("0.0~")) version.remove_prefix(4);
+  return fmt::format("{} {}", runtime, version);
+}
+
+std::string unfit(std::uint32_t tier, OciKind kind, std::string_view version) {
+  if ((tier == 3) != (kind == OciKind::runsc))
+    return fmt::format("tier {} cannot be had with {}: {}",
+                       tier,
+                       version,
+                       tier == 3 ? "it has no kernel of its own" : "it is for tier 3");
+  if (kind != OciKind::runsc) return {};
+  int date = 0;
+  const auto digits = version.find_first_of("0123456789");
+  if (digits != version.npos) std::from_chars(version.data() + digits, version.data() + version.size(), date);
+  // Builds from its main branch have another form; the trial decides.
+  if (date > 20'000'000 && date < gvisor_date_min)
+    return fmt::format("{} is too old: {} or later is needed (Debian 13 has it)", version, gvisor_date_min);
+  return {};
+}
+
+std::unique_ptr<Launcher> make_launcher(std::uint32_t tier,
+                                        const TierOptions& options,
+                                        const Machine& machine,
+                                        RefusalListener* listener,
+                                        std::string_view node) {
+  const auto none = [](std::string runtime, std::string why) {
+    return std::make_unique<NoLauncher>(std::move(runtime), std::move(why));
+  };
+  if (machine.namespaces.kind == Namespaces::Kind::none) return none("", machine.namespaces.why);
+  const auto program = find_program(options.runtime);
+  if (program.empty()) return none("", fmt::format("{} is not installed", options.runtime));
+  const auto kind = kind_of(program);
+  if (!kind) return none("", fmt::format("{} is not crun, runc or runsc", program));
+  ChildPlan ask;
+  ask.argv = {program, "--version"};
+  const auto printed = run(std::move(ask), version_timeout_ms);
+  const auto version =
+      printed ? parse_version(program.substr(program.rfind('/') + 1), printed->out) : std::string();
+  if (version.empty())
+    return none(
+        "",
+        printed ? fmt::format("{} --version says nothing: {}", program, printed->err) : printed.error().text);
+  if (auto why = unfit(tier, *kind, version); !why.empty()) return none(version, std::move(why));
+  auto launcher = std::make_unique<OciLauncher>(
+      machine, OciRuntime{*kind, program, version, options.platform}, tier == 2 ? listener : nullptr);
+  if (auto why = try_out(*launcher, node); !why.empty()) return none(version, std::move(why));
+  return launcher;
+}
+
+}  // namespace ratchet::sandbox
