@@ -188,7 +188,7 @@ int serve(const ServeOptions& options) {
   StoredCatalog catalog(**journal, configs_of(config->models));
   Transport transport;
   CurlModelClient models(transport, scripted, clock, make_key_ring(config->models, std::move(keys->models)));
-  CurlConnector connector(transport);
+  CurlConnector connector(transport, config->private_hosts);
   const auto users = make_users(*config, options.dev, connector, clock);
   CallJudge judge(connector, clock, decision_point(*config, std::move(keys->authorizer)), write_log);
   HookJudge hooks(connector, &judge, &metrics);

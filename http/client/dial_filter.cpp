@@ -1,6 +1,7 @@
 #include "http/client/dial_filter.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <ifaddrs.h>
 #include <memory>
@@ -12,42 +13,50 @@ namespace ratchet {
 
 namespace {
 
-const std::string v4_loopback{'\x7f', 0, 0, 1};
-const std::string v6_loopback = std::string(15, '\0') + '\x01';
-const std::string v4_mapped_prefix = std::string(10, '\0') + "\xff\xff";
+constexpr std::array<std::uint8_t, 16> v4_loopback{127, 0, 0, 1};
+constexpr std::array<std::uint8_t, 16> v6_loopback{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
 
 }  // namespace
 
-/// IPv4 addresses in IPv6 clothes become plain ones. Other families have no address and match nothing.
-DialFilter::Address DialFilter::from(const sockaddr& address) {
+std::optional<IpAddress> ip_of(const sockaddr& address) {
+  IpAddress ip;
   if (address.sa_family == AF_INET) {
     sockaddr_in v4;
     std::memcpy(&v4, &address, sizeof v4);
-    return {std::string(reinterpret_cast<const char*>(&v4.sin_addr), 4), ntohs(v4.sin_port)};
+    std::memcpy(ip.bytes.data(), &v4.sin_addr, sizeof v4.sin_addr);
+    return ip;
   }
   if (address.sa_family == AF_INET6) {
     sockaddr_in6 v6;
     std::memcpy(&v6, &address, sizeof v6);
-    std::string bytes(reinterpret_cast<const char*>(&v6.sin6_addr), 16);
-    if (bytes.starts_with(v4_mapped_prefix)) bytes.erase(0, v4_mapped_prefix.size());
-    return {std::move(bytes), ntohs(v6.sin6_port)};
+    std::memcpy(ip.bytes.data(), &v6.sin6_addr, sizeof v6.sin6_addr);
+    ip.v6 = true;
+    return unmapped(ip);
   }
-  return {};
+  return std::nullopt;
 }
 
-bool DialFilter::is_any(const Address& address) {
-  return std::ranges::all_of(address.bytes, [](char byte) { return byte == 0; });
+std::optional<DialFilter::Address> DialFilter::from(const sockaddr& address) {
+  const auto ip = ip_of(address);
+  if (!ip) return std::nullopt;
+  // The port stands at the same place for both families.
+  sockaddr_in either;
+  std::memcpy(&either, &address, sizeof either);
+  return Address{*ip, ntohs(either.sin_port)};
+}
+
+bool DialFilter::is_any(const IpAddress& ip) {
+  return std::ranges::all_of(ip.bytes, [](std::uint8_t byte) { return byte == 0; });
 }
 
 /// Whether the address is one of this machine. Asked at the moment of dialling: addresses come and go.
-bool DialFilter::is_local(const Address& address) {
-  if (is_any(address) || address.bytes == v6_loopback) return true;
-  if (address.bytes.size() == 4 && address.bytes[0] == '\x7f') return true;
+bool DialFilter::is_local(const IpAddress& ip) {
+  if (is_any(ip) || kind_of(ip) == AddressKind::loopback) return true;
   ifaddrs* list = nullptr;
   if (getifaddrs(&list) != 0) return true;  // cannot tell: then it is not dialled
   const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(list, freeifaddrs);
   for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next)
-    if (entry->ifa_addr != nullptr && from(*entry->ifa_addr).bytes == address.bytes) return true;
+    if (entry->ifa_addr != nullptr && ip_of(*entry->ifa_addr) == ip) return true;
   return false;
 }
 
@@ -65,19 +74,19 @@ Result<void> DialFilter::forbid(const std::string& host_port) {
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, freeaddrinfo);
   const std::lock_guard lock(mutex_);
   for (const addrinfo* entry = found; entry != nullptr; entry = entry->ai_next)
-    forbidden_.push_back(from(*entry->ai_addr));
+    if (const auto address = from(*entry->ai_addr)) forbidden_.push_back(*address);
   return {};
 }
 
 bool DialFilter::allows(const sockaddr& address) const {
-  Address dialled = from(address);
+  auto dialled = from(address);
+  if (!dialled) return true;
   // To connect to the any-address reaches the loopback (Linux, ip(7)).
-  if (is_any(dialled) && dialled.port != 0)
-    dialled.bytes = dialled.bytes.size() == 4 ? v4_loopback : v6_loopback;
+  if (is_any(dialled->ip)) dialled->ip.bytes = dialled->ip.v6 ? v6_loopback : v4_loopback;
   const std::lock_guard lock(mutex_);
   return std::ranges::none_of(forbidden_, [&](const Address& forbidden) {
-    if (forbidden.port != dialled.port) return false;
-    return forbidden == dialled || (is_any(forbidden) && is_local(dialled));
+    if (forbidden.port != dialled->port) return false;
+    return forbidden == *dialled || (is_any(forbidden.ip) && is_local(dialled->ip));
   });
 }
 

@@ -4,14 +4,19 @@
 
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "runtime/net/address.hpp"
 #include "runtime/result.hpp"
 
 struct sockaddr;
 
 namespace ratchet {
+
+/// The address in it, IPv4 in IPv6 clothes as plain IPv4; nothing for other families.
+std::optional<IpAddress> ip_of(const sockaddr& address);
 
 class DialFilter {
  public:
@@ -24,15 +29,15 @@ class DialFilter {
 
  private:
   struct Address {
-    std::string bytes;  ///< 4 or 16 in network order
+    IpAddress ip;
     std::uint16_t port = 0;
 
     bool operator==(const Address&) const = default;
   };
 
-  static Address from(const sockaddr& address);
-  static bool is_any(const Address& address);
-  static bool is_local(const Address& address);
+  static std::optional<Address> from(const sockaddr& address);
+  static bool is_any(const IpAddress& ip);
+  static bool is_local(const IpAddress& ip);
 
   mutable std::mutex mutex_;
   std::vector<Address> forbidden_;

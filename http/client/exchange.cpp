@@ -105,17 +105,40 @@ int on_seek(void* user, curl_off_t offset, int origin) {
   return self(user).body.seek(static_cast<std::uint64_t>(offset)) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL;
 }
 
-int on_connected(void* user, char*, char*, int, int) {
+std::string out_of_reach(const IpAddress& ip) {
+  return fmt::format(
+      "the name leads to {}, an address of the kind {}, which is reached only where it is listed itself",
+      to_string(ip),
+      name(kind_of(ip)));
+}
+
+/// Also on a connection that was made before, for a call with another rule, and is used again.
+int on_connected(void* user, char* address, char*, int, int) {
   Exchange& exchange = self(user);
+  const Reach reach = exchange.request.reach;
+  const auto ip = parse_ip(address);
+  if (reach != Reach::anywhere && !(ip && reaches(reach, *ip))) {
+    exchange.dial_refusal = ip ? out_of_reach(*ip) : "the other side has no address";
+    return CURL_PREREQFUNC_ABORT;
+  }
   exchange.connected = true;
   exchange.set_deadline(exchange.first_byte_deadline);
   return CURL_PREREQFUNC_OK;
 }
 
+/// Why this address is not dialled, or nothing.
+std::string dial_refusal(const Exchange& exchange, const sockaddr& address) {
+  if (!exchange.context.dial_filter.allows(address))
+    return "the address is the server's own, which is never called";
+  const auto ip = ip_of(address);
+  if (!ip) return "the other side has no address of IPv4 or IPv6";
+  return reaches(exchange.request.reach, *ip) ? "" : out_of_reach(*ip);
+}
+
 curl_socket_t on_dial(void* user, curlsocktype, curl_sockaddr* address) {
   Exchange& exchange = self(user);
-  if (!exchange.context.dial_filter.allows(address->addr)) {
-    exchange.dial_refused = true;
+  if (auto why = dial_refusal(exchange, address->addr); !why.empty()) {
+    exchange.dial_refusal = std::move(why);
     return CURL_SOCKET_BAD;
   }
   return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
@@ -306,8 +329,7 @@ HttpEnd Exchange::end(CURLcode code) {
     verdict->may_have_left = may_have_left();
     return std::move(*verdict);
   }
-  if (dial_refused && !connected)
-    return {HttpEnd::Kind::refused, false, "the address is the server's own, which is never called"};
+  if (!dial_refusal.empty() && !connected) return {HttpEnd::Kind::refused, false, std::move(dial_refusal)};
   if (code == CURLE_OK && head_told) return {HttpEnd::Kind::complete, true};
   if (code == CURLE_OK)  // libcurl takes headers that end with the connection for a reply
     return {HttpEnd::Kind::broken, true, "the reply ended within its headers"};

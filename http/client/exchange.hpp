@@ -61,7 +61,7 @@ struct Exchange {
   std::size_t head_bytes = 0;
   std::uint64_t reply_bytes = 0;
   bool connected = false;          ///< the next thing libcurl does is to send the request
-  bool dial_refused = false;       ///< an address was the server's own
+  std::string dial_refusal = {};   ///< why an address was not dialled; empty: none was refused
   bool delivering = false;         ///< is in `context.delivered`
   std::optional<HttpEnd> verdict;  ///< decided by us, whatever libcurl makes of it
   Deadlines::Time first_byte_deadline = Deadlines::Time::max();

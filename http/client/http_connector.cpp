@@ -64,9 +64,8 @@ bool is_framing(const std::string& name) {
   return std::ranges::find(framing, name) != framing.end();
 }
 
-/// Why the call is not sent, or nothing. On success `call.url` is the URL as it was checked.
-std::string refusal(ConnectorCall& call) {
-  const auto url = Url::parse(call.url);
+/// Why the call is not sent, or nothing.
+std::string refusal(const ConnectorCall& call, const std::optional<Url>& url) {
   if (!url) return "the URL cannot be read";
   const auto scheme = lower(url->part(CURLUPART_SCHEME));
   if (scheme != "http" && scheme != "https")
@@ -78,7 +77,6 @@ std::string refusal(ConnectorCall& call) {
     return fmt::format("{} is not in the tool's network allow list", host_port);
   for (const auto& [name, value] : call.headers)
     if (is_framing(lower(name))) return fmt::format("the header '{}' is not a tool's to set", name);
-  call.url = url->part(CURLUPART_URL);
   return {};
 }
 
@@ -124,7 +122,6 @@ HttpRequest request_of(ConnectorCall& call) {
   HttpRequest request;
   request.repeatable = may_be_sent_twice(call);
   request.method = std::move(call.method);
-  request.url = std::move(call.url);
   request.headers = std::move(call.headers);
   if (!call.body.empty()) request.body.push_back(std::make_shared<const std::string>(std::move(call.body)));
   request.total_timeout_ms = call.timeout_ms;
@@ -136,8 +133,12 @@ HttpRequest request_of(ConnectorCall& call) {
 
 Connector::Ticket CurlConnector::start(ConnectorCall call, OnDone on_done) {
   auto sink = std::make_unique<ConnectorSink>(std::move(on_done));
-  if (auto why = refusal(call); !why.empty()) return transport_.refuse(std::move(why), std::move(sink));
-  return transport_.start(request_of(call), std::move(sink));
+  const auto url = Url::parse(call.url);
+  if (auto why = refusal(call, url); !why.empty()) return transport_.refuse(std::move(why), std::move(sink));
+  auto request = request_of(call);
+  request.url = url->part(CURLUPART_URL);  // as it was checked
+  if (!call.trusted) request.reach = reach_of(url->host_port(), private_hosts_);
+  return transport_.start(std::move(request), std::move(sink));
 }
 
 }  // namespace ratchet

@@ -13,6 +13,7 @@
 
 #include "runtime/limits.hpp"
 #include "runtime/model/client.hpp"
+#include "runtime/net/reach.hpp"
 #include "runtime/result.hpp"
 
 namespace ratchet {
@@ -27,6 +28,9 @@ struct HttpRequest {
   /// goes out again on another one. False: it travels on a connection of its own, where libcurl never
   /// repeats.
   bool repeatable = false;
+  /// Which addresses the URL's host may turn out to be; others are not dialled, `refused`. The server's own
+  /// never is.
+  Reach reach = Reach::anywhere;
 
   std::int64_t first_byte_timeout_ms = 0;  ///< from the start to the first byte of the reply's body; 0: none
   std::int64_t total_timeout_ms = 0;       ///< from the start to the end; 0: none

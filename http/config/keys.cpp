@@ -13,6 +13,8 @@
 #include "http/config/sandbox_keys.hpp"
 #include "http/config/webhook_keys.hpp"
 #include "runtime/ids.hpp"
+#include "runtime/net/address.hpp"
+#include "runtime/tools/url.hpp"
 #include "runtime/yaml.hpp"
 
 namespace ratchet {
@@ -83,6 +85,27 @@ constexpr Key<ServerLimits> limit_keys[] = {
      "The largest request body; more is answered 413.",
      [](ServerLimits& l, const Value& v) {
        return read_integer(v, 1'024, limits::request_bytes_max, l.request_bytes);
+     }},
+};
+
+/// A `host:port` whose host is a name: an address needs no leave of the operator's.
+Done read_private_host(const Value& value, std::vector<std::string>& out) {
+  std::string text;
+  if (auto done = read_text(value, text); !done) return done;
+  if (!is_endpoint(text) || parse_ip(std::string_view(text).substr(0, text.rfind(':'))))
+    return fail_at(value,
+                   ErrorCode::invalid_request,
+                   fmt::format("'{}' is not a host:port with a name in lower case as host", text));
+  out.push_back(std::move(text));
+  return {};
+}
+
+constexpr Key<ServerConfig> network_keys[] = {
+    {"private_hosts",
+     "[]",
+     "Each `host:port` of connectors, hooks and webhooks whose name may lead to a private address.",
+     [](ServerConfig& c, const Value& v) {
+       return read_list(v, [&](const Value& item) { return read_private_host(item, c.private_hosts); });
      }},
 };
 
@@ -176,6 +199,11 @@ constexpr Key<ServerConfig> server_keys[] = {
      "What is posted of approvals, pauses and ends of runs.",
      [](ServerConfig& c, const Value& v) { return read_webhooks(v, c.webhook_secret); },
      list_webhooks},
+    {"network",
+     "{}",
+     "Where tools and hooks of teams may lead.",
+     [](ServerConfig& c, const Value& v) { return read_section<ServerConfig>(v, network_keys, c); },
+     list_section<ServerConfig, network_keys>},
     {"limits",
      "{}",
      "What is taken at most.",

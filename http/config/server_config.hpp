@@ -120,7 +120,8 @@ struct ServerConfig {
   IdentityConfig identity;
   AuthorizerConfig authorizer;
   SandboxConfig sandbox;
-  KeySource webhook_secret;  ///< of the secrets that webhooks are signed with
+  std::vector<std::string> private_hosts;  ///< host:port; names that may lead to private addresses
+  KeySource webhook_secret;                ///< of the secrets that webhooks are signed with
   ServerLimits limits;
   std::int64_t drain_timeout_ms = 30'000;
   std::int64_t subagents_max_depth = 1;

@@ -92,6 +92,7 @@ void IssuerKeys::fetch() {
   call.headers = {{"Accept", "application/jwk-set+json, application/json"}};
   call.timeout_ms = limits::key_set_timeout_ms;
   call.network_allow = {parse_url(url_)->endpoint()};
+  call.trusted = true;
   call.reply_bytes_max = limits::key_set_bytes_max;
   const auto ticket =
       connector_.start(std::move(call), [this](const ConnectorOutcome& outcome) { fetched(outcome); });

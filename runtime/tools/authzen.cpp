@@ -70,6 +70,7 @@ ConnectorCall call_to(const DecisionPointAddress& point, std::string method, std
   if (!point.api_key.empty()) call.headers.emplace_back("Authorization", "Bearer " + point.api_key);
   call.timeout_ms = point.timeout_ms;
   call.network_allow = {parse_url(point.url)->endpoint()};
+  call.trusted = true;
   call.reply_bytes_max = limits::decision_reply_bytes_max;
   call.repeatable = true;
   return call;

@@ -15,6 +15,8 @@ struct ConnectorCall {
   std::string body;
   std::int64_t timeout_ms = 10'000;
   std::vector<std::string> network_allow;  ///< host:port; anything else is refused before a byte leaves
+  /// Its target is one that the operator named, not a team: its name may lead to a private address.
+  bool trusted = false;
   std::uint64_t reply_bytes_max = 0;
   bool repeatable = false;  ///< a question that changes nothing: it may be sent twice, whatever its method
 };

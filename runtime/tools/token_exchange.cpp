@@ -107,6 +107,7 @@ ConnectorCall exchange_call(const ExchangeEndpoint& endpoint,
                   {"Accept", "application/json"}};
   call.timeout_ms = limits::exchange_timeout_ms;
   call.network_allow = {parse_url(endpoint.token_url)->endpoint()};
+  call.trusted = true;
   call.reply_bytes_max = limits::exchange_reply_bytes_max;
   call.repeatable = true;
   return call;

@@ -118,6 +118,49 @@ TEST_F(ConnectorTest, NeverDialsTheServerItself) {
   EXPECT_EQ(server.connections(), 0u);
 }
 
+// Names below `localhost` are taken for the loopback by libcurl itself, so no name server is asked.
+ConnectorCall call_by_name(const ByteServer& server, const std::string& host) {
+  ConnectorCall call = call_to(server, "GET");
+  const std::string by_name = host + ":" + std::to_string(server.port());
+  call.url = "http://" + by_name + "/";
+  call.network_allow = {by_name};
+  return call;
+}
+
+TEST_F(ConnectorTest, ReachesAPrivateAddressOnlyWhereItIsListedItself) {
+  ByteServer server({ByteServer::answering(reply_with_length("ok"))});
+  const auto refused = outcome(connector, call_by_name(server, "shop.localhost"));
+  EXPECT_EQ(refused.kind, Kind::not_sent);
+  EXPECT_THAT(refused.text,
+              testing::ContainsRegex("leads to (127.0.0.1|::1), an address of the kind loopback"));
+  EXPECT_EQ(server.connections(), 0u);
+  for (const char* host : {"127.0.0.1", "localhost"})
+    EXPECT_EQ(outcome(connector, call_by_name(server, host)).kind, Kind::answered) << host;
+}
+
+TEST_F(ConnectorTest, LetsTheOperatorSayWhichNamesArePrivate) {
+  ByteServer server({ByteServer::answering(reply_with_length("ok"))});
+  CurlConnector open(transport, {"shop.localhost:" + std::to_string(server.port()), "pay.localhost:1"});
+  EXPECT_EQ(outcome(open, call_by_name(server, "shop.localhost")).kind, Kind::answered);
+  EXPECT_EQ(outcome(open, call_by_name(server, "pay.localhost")).kind, Kind::not_sent);
+  auto trusted = call_by_name(server, "pay.localhost");
+  trusted.trusted = true;
+  EXPECT_EQ(outcome(open, std::move(trusted)).kind, Kind::answered);
+}
+
+TEST_F(ConnectorTest, DoesNotFollowAnothersConnectionToWhereItMayNotGo) {
+  ByteServer server({ByteServer::answering(reply_with_length("ok"))});
+  auto trusted = call_by_name(server, "shop.localhost");
+  trusted.trusted = true;
+  ASSERT_EQ(outcome(connector, trusted).kind, Kind::answered);
+  ASSERT_EQ(outcome(connector, trusted).kind, Kind::answered);
+  ASSERT_EQ(server.connections(), 1u);  // it is kept and used again
+  const auto refused = outcome(connector, call_by_name(server, "shop.localhost"));
+  EXPECT_EQ(refused.kind, Kind::not_sent);
+  EXPECT_THAT(refused.text, HasSubstr("of the kind loopback"));
+  EXPECT_EQ(server.requests().size(), 2u);
+}
+
 TEST_F(ConnectorTest, KnowsThatARequestWasNotSentWhereNobodyListens) {
   auto server = std::make_unique<ByteServer>(std::vector<ByteServer::Script>{{}});
   const auto call = call_to(*server);

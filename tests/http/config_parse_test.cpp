@@ -137,6 +137,7 @@ keys:
 identity: {mode: dev}
 authorizer: {kind: none}
 sandbox: null
+network: {private_hosts: ["shop.internal:8080"]}
 limits: {concurrent_runs: 10, runs_per_team: 5, request_bytes: 65536}
 drain_timeout_ms: 0
 subagents: {max_depth: 1}
@@ -150,6 +151,7 @@ console: false
   const auto& model = config.models[0].model;
   EXPECT_EQ(config.listen, "[::1]:0");
   EXPECT_EQ(config.durability, Durability::os);
+  EXPECT_EQ(config.private_hosts, std::vector<std::string>{"shop.internal:8080"});
   EXPECT_EQ(config.models[0].max_concurrent, 7);
   EXPECT_EQ(model.name, "sonnet");
   EXPECT_EQ(model.prices.cached_input.nano, 300'000'000);
@@ -195,6 +197,12 @@ TEST(Config, RefusesWhatItDoesNotTakeWithLineAndColumn) {
       {"drain_timeout_ms: -1\n", "-1 is not a whole number within 0 and", ErrorCode::invalid_request},
       {"drain_timeout_ms: 1.5\n", "1.5 is not a whole number", ErrorCode::invalid_request},
       {"drain_timeout_ms: \"1\"\n", "expected a whole number, found a text", ErrorCode::invalid_request},
+      {"network: {private_hosts: [shop.internal]}\n",
+       "'shop.internal' is not a host:port with a name in lower case",
+       ErrorCode::invalid_request},
+      {"network: {private_hosts: [\"10.0.0.1:80\"]}\n",
+       "'10.0.0.1:80' is not a host:port with a name",
+       ErrorCode::invalid_request},
       {"limits: {request_bytes: 99999999}\n", "is not a whole number within", ErrorCode::invalid_request},
       {"models: [a]\n", "expected a section of keys, found a list", ErrorCode::invalid_request},
       {"models: {Big: {providers: [{protocol: openai, model: x}]}}\n",
