@@ -83,11 +83,19 @@ class JsonRedaction {
     if (hides_value()) replace(begin, at_, redaction_mark("key"));
   }
 
+  /// The first quote behind the one at `begin` that an even number of backslashes stands before.
+  std::size_t closing_quote(std::size_t begin) const {
+    for (auto at = json_.find('"', begin + 1); at != std::string_view::npos; at = json_.find('"', at + 1)) {
+      const auto before = json_.find_last_not_of('\\', at - 1);
+      if ((at - before) % 2 == 1) return at;
+    }
+    return std::string_view::npos;
+  }
+
   bool string() {
-    const std::size_t begin = at_++;
-    while (at_ < json_.size() && json_[at_] != '"')
-      at_ += json_[at_] == '\\' ? 2 : 1;
-    if (at_ >= json_.size()) return false;
+    const std::size_t begin = at_;
+    at_ = closing_quote(begin);
+    if (at_ == std::string_view::npos) return false;
     const auto escaped = json_.substr(begin + 1, at_ - begin - 1);
     ++at_;
     const bool is_key = !levels_.empty() && levels_.back().at_key;
@@ -95,10 +103,14 @@ class JsonRedaction {
       if (!escaped.empty()) replace(begin, at_, redaction_mark("key"));
       return true;
     }
-    std::string decoded;
-    if (append_unescaped(decoded, escaped) != escaped.size()) return false;
-    if (is_key) levels_.back().hides_member = by_key_ && is_secret_key(decoded);
-    if (const auto redacted = redactor_.text(decoded)) replace(begin, at_, sanitize_utf8(*redacted));
+    std::string_view said = escaped;
+    decoded_.clear();
+    if (escaped.find('\\') != std::string_view::npos) {
+      if (append_unescaped(decoded_, escaped) != escaped.size()) return false;
+      said = decoded_;
+    }
+    if (is_key) levels_.back().hides_member = by_key_ && is_secret_key(said);
+    if (const auto redacted = redactor_.text(said)) replace(begin, at_, sanitize_utf8(*redacted));
     return true;
   }
 
@@ -107,7 +119,7 @@ class JsonRedaction {
   const bool by_key_;
   std::size_t at_ = 0;
   std::size_t copied_ = 0;  ///< of the text, into `out_`
-  std::string out_;
+  std::string out_, decoded_;
   bool changed_ = false;
   std::vector<Level> levels_;
 };

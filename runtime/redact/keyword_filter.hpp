@@ -1,6 +1,10 @@
 #pragma once
 // Which of many words occur in a text, in one pass over it (Aho and Corasick, 1975), upper or lower case:
 // what keeps regular expressions away from the texts that cannot match.
+//
+// The automaton's next state depends on the one before, so each byte waits for two loads. It is entered only
+// where three bytes stand that some word begins with; up to there each byte costs a shift and the look at a
+// bit.
 
 #include <array>
 #include <cstdint>
@@ -34,6 +38,21 @@ class KeywordFilter {
     std::vector<std::uint32_t> keywords;  ///< that end here, those of shorter suffixes too
   };
 
+  /// Of the last three bytes. Different ones may share it: it leads into the automaton, which is exact.
+  static constexpr std::uint32_t start_bits = 18;
+
+  std::uint32_t start_key(std::uint32_t key, char c) const {
+    return (key << 6 ^ class_of_[static_cast<unsigned char>(c)]) & ((1u << start_bits) - 1);
+  }
+
+  bool may_start(std::uint32_t key) const { return starts_[key >> 6] >> (key & 63) & 1; }
+
+  void note_start(std::string_view keyword);
+  std::size_t find_start(std::string_view text, std::size_t from) const;
+  /// Calls `on_end(state, end)` wherever keywords end in the text; true: that is enough.
+  template <class OnEnd>
+  void scan(std::string_view text, OnEnd&& on_end) const;
+
   std::uint32_t next(std::uint32_t state, char c) const {
     return moves_[state * classes_ + class_of_[static_cast<unsigned char>(c)]];
   }
@@ -44,6 +63,10 @@ class KeywordFilter {
   std::vector<std::uint8_t> ends_;  ///< whether a keyword ends in the state
   std::vector<Node> nodes_;
   std::vector<std::size_t> lengths_;
+  std::size_t longest_ = 0;
+  /// A bit for each key that three first bytes of a keyword have.
+  std::vector<std::uint64_t> starts_ = std::vector<std::uint64_t>((1u << start_bits) / 64);
+  bool short_ = false;  ///< some keyword has fewer than three: the automaton sees everything
 };
 
 }  // namespace ratchet

@@ -142,7 +142,7 @@ struct Redactor::Rules {
   std::vector<std::size_t> always;      ///< rules without keywords
   std::vector<std::size_t> keyword_of;  ///< the rule of each keyword
   std::unique_ptr<KeywordFilter> filter;
-  KeywordFilter json_filter{std::vector<std::string>(std::begin(key_keywords), std::end(key_keywords))};
+  std::unique_ptr<KeywordFilter> json_filter;  ///< of the rules' keywords, and of what names of keys have
 
   bool is_secret(const Rule& rule,
                  std::string_view text,
@@ -203,6 +203,8 @@ Result<std::shared_ptr<const Redactor>> Redactor::make(const RedactionRules& giv
   if (!allowances) return tl::unexpected(allowances.error());
   rules->allowances = std::move(*allowances);
   rules->filter = std::make_unique<KeywordFilter>(keywords);
+  keywords.insert(keywords.end(), std::begin(key_keywords), std::end(key_keywords));
+  rules->json_filter = std::make_unique<KeywordFilter>(keywords);
   return std::shared_ptr<const Redactor>(new Redactor(std::move(rules)));
 }
 
@@ -219,10 +221,12 @@ std::shared_ptr<const Redactor> Redactor::standard() {
 
 std::vector<Redactor::Found> Redactor::find(std::string_view text) const {
   std::vector<Found> found;
+  const auto hits = rules_->filter->hits(text);
+  if (hits.empty() && rules_->always.empty()) return found;
   std::vector<bool> may_match(rules_->rules.size());
   for (const std::size_t rule : rules_->always)
     may_match[rule] = true;
-  for (const auto& hit : rules_->filter->hits(text))
+  for (const auto& hit : hits)
     may_match[rules_->keyword_of[hit.keyword]] = true;
   for (std::size_t i = 0; i < may_match.size(); ++i)
     if (may_match[i]) rules_->find(rules_->rules[i], text, found);
@@ -241,6 +245,10 @@ std::vector<Redactor::Found> Redactor::find(std::string_view text) const {
   return merged;
 }
 
+bool Redactor::may_have(std::string_view text) const {
+  return !rules_->always.empty() || rules_->filter->any(text);
+}
+
 std::vector<std::size_t> Redactor::keywords(std::string_view text) const {
   std::vector<std::size_t> begins;
   for (const auto& hit : rules_->filter->hits(text))
@@ -253,7 +261,6 @@ std::size_t Redactor::unfinished_bytes(std::string_view text) const {
 }
 
 std::optional<std::string> Redactor::text(std::string_view text) const {
-  if (rules_->always.empty() && !rules_->filter->any(text)) return std::nullopt;
   const auto found = find(text);
   if (found.empty()) return std::nullopt;
   std::string out;
@@ -267,7 +274,6 @@ std::optional<std::string> Redactor::text(std::string_view text) const {
 }
 
 std::optional<std::string> Redactor::masked(std::string_view text) const {
-  if (rules_->always.empty() && !rules_->filter->any(text)) return std::nullopt;
   const auto found = find(text);
   if (found.empty()) return std::nullopt;
   std::string out(text);
@@ -280,8 +286,7 @@ std::optional<std::string> Redactor::masked(std::string_view text) const {
 }
 
 bool Redactor::may_hide(std::string_view json, Keys keys) const {
-  return !rules_->always.empty() || rules_->filter->any(json) ||
-         (keys == Keys::hidden && rules_->json_filter.any(json));
+  return !rules_->always.empty() || (keys == Keys::hidden ? rules_->json_filter : rules_->filter)->any(json);
 }
 
 bool is_secret_key(std::string_view key) {

@@ -49,6 +49,8 @@ class Redactor {
 
   /// In ascending order, without overlap.
   std::vector<Found> find(std::string_view text) const;
+  /// Whether there is anything to look for: false, if `find` and `keywords` have nothing.
+  bool may_have(std::string_view text) const;
   /// Where keywords of rules begin.
   std::vector<std::size_t> keywords(std::string_view text) const;
   /// How many bytes at the end of the text may become a keyword.

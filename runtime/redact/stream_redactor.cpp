@@ -29,6 +29,12 @@ std::string StreamRedactor::feed(std::string_view piece) {
   held_ += piece;
   const std::string_view text = held_;
   std::size_t end = word_begin(text, text.size() - redactor_->unfinished_bytes(text));
+  if (kept_ == 0 && text.size() <= limits::redact_held_bytes_max && !redactor_->may_have(text)) {
+    std::string out = held_.substr(0, end);
+    held_.erase(0, end);
+    shown_bytes_ += out.size();
+    return out;
+  }
   const auto secrets = redactor_->find(text);
   for (const std::size_t keyword : redactor_->keywords(text)) {
     // One whose secret is whole is waited for no longer: with the word after it, what matched stays.
