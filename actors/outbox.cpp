@@ -1,5 +1,6 @@
 #include "actors/outbox.hpp"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -51,6 +52,7 @@ class Outbox::State : public std::enable_shared_from_this<State> {
  private:
   /// An entry that is being posted, or whose end is being written.
   struct Post {
+    std::string endpoint;
     std::optional<Connector::Ticket> request;
   };
 
@@ -79,20 +81,41 @@ class Outbox::State : public std::enable_shared_from_this<State> {
       under_way = posts_.size();
     }
     if (under_way >= limits::webhooks_in_flight_max) return;  // the next that ends wakes us
-    // Those under way stand in the journal still, before or between the others.
-    const auto entries = parts_.journal.outbox(limits::webhooks_in_flight_max + 1);
-    if (!entries) return hold(entries.error());
-    const Timestamp now = parts_.clock.now();
-    for (const OutboxEntry& entry : *entries) {
-      if (entry.due_at > now) return look_at(entry.due_at);
-      if (take(entry)) post(entry, now);
-    }
+    // Those under way stand in the journal still, before or between the others, and so do those that wait
+    // for their turn at a slow receiver: few are looked at where few will do.
+    if (!look_among(limits::webhooks_in_flight_max + 1)) look_among(limits::webhooks_looked_at_max);
   }
 
-  /// False: it is under way, or there is no room for another one.
-  bool take(const OutboxEntry& entry) {
+  /// Posts what is due of the first `count`. False: there may be more behind them, and there is room.
+  bool look_among(std::size_t count) {
+    const auto entries = parts_.journal.outbox(count);
+    if (!entries) {
+      hold(entries.error());
+      return true;
+    }
+    const Timestamp now = parts_.clock.now();
+    for (const OutboxEntry& entry : *entries) {
+      if (entry.due_at > now) {
+        look_at(entry.due_at);
+        return true;
+      }
+      if (take(entry)) post(entry, now);
+    }
     const std::lock_guard lock(mutex_);
-    return posts_.size() < limits::webhooks_in_flight_max && posts_.try_emplace(delivery_id(entry)).second;
+    return entries->size() < count || posts_.size() >= limits::webhooks_in_flight_max;
+  }
+
+  /// False: it is under way, or there is no room for another one, at all or at its receiver.
+  bool take(const OutboxEntry& entry) {
+    const auto url = parse_url(entry.url);
+    std::string endpoint = url ? url->endpoint() : std::string();
+    const std::lock_guard lock(mutex_);
+    const auto to_it =
+        std::ranges::count_if(posts_, [&](const auto& each) { return each.second.endpoint == endpoint; });
+    if (posts_.size() >= limits::webhooks_in_flight_max ||
+        static_cast<std::size_t>(to_it) >= limits::webhooks_per_endpoint_max)
+      return false;
+    return posts_.try_emplace(delivery_id(entry), Post{std::move(endpoint), std::nullopt}).second;
   }
 
   void post(const OutboxEntry& entry, Timestamp now) {

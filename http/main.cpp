@@ -28,6 +28,8 @@
 #include "http/startup.hpp"
 #include "http/version.hpp"
 #include "runtime/json/writer.hpp"
+#include "runtime/redact/redactor.hpp"
+#include "store/node_key.hpp"
 #include "store/pack.hpp"
 #include "store/store.hpp"
 #include "store/tools.hpp"
@@ -38,8 +40,9 @@ namespace {
 
 constexpr int failed = 1, misused = 2;
 
+/// What is wrong may be quoted, and may be a key that stands where it should not.
 int complain(const Error& error, int status) {
-  fmt::print(stderr, "ratchet: {}\n", error.text);
+  fmt::print(stderr, "ratchet: {}\n", Redactor::standard()->text(error.text).value_or(error.text));
   return status;
 }
 
@@ -79,8 +82,18 @@ std::vector<std::string> teams_of(const ServerConfig& config, bool dev) {
   return {teams.begin(), teams.end()};
 }
 
-Result<std::unique_ptr<Journal>> open_journal(const ServerConfig& config) {
+/// The file of the node key where others provide it; then it has to be there.
+Result<std::string> node_key_file(const ServerConfig& config) {
+  auto path = file_of(config.identity.node_key);
+  if (!path || path->empty()) return path;
+  if (const auto key = NodeKey::read(*path); !key)
+    return fail(ErrorCode::invalid_request, "identity: " + key.error().text);
+  return path;
+}
+
+Result<std::unique_ptr<Journal>> open_journal(const ServerConfig& config, std::string node_key_file) {
   StoreOptions options;
+  options.node_key_file = std::move(node_key_file);
   options.data_dir = config.data_dir;
   options.durability = config.durability;
   options.on_damage = [](const Error& error) { write_log(LogLevel::error, error.text); };
@@ -169,13 +182,15 @@ int serve(const ServeOptions& options) {
   if (!keys) return complain(keys.error(), misused);
   auto webhook_secrets = read_webhook_secrets(config->webhook_secret);
   if (!webhook_secrets) return complain(webhook_secrets.error(), misused);
+  const auto node_key = node_key_file(*config);
+  if (!node_key) return complain(node_key.error(), misused);
   ScriptedClient scripted;
   if (auto loaded = load_scenarios(scripted, config->models); !loaded)
     return complain(loaded.error(), misused);
   warn_of(*config, options.dev);
   raise_descriptor_limit();
 
-  auto journal = open_journal(*config);
+  auto journal = open_journal(*config, *node_key);
   if (!journal) return complain(journal.error(), failed);
   if (webhook_secrets->empty()) {
     auto own = own_webhook_secret(config->data_dir);

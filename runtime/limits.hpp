@@ -233,7 +233,10 @@ inline constexpr std::int64_t webhook_retry_min_ms = 5'000;           // after t
 inline constexpr std::int64_t webhook_retry_max_ms = 3'600'000;       // doubled each time up to this
 inline constexpr std::int64_t webhook_give_up_ms = 3ll * 86'400'000;  // after the event: told to the log
 inline constexpr std::size_t webhooks_in_flight_max = 64;             // more wait
-inline constexpr std::size_t webhook_secrets_max = 4;                 // more: the server does not start
+inline constexpr std::size_t webhooks_per_endpoint_max = 8;  // of those; more of it wait, not the rest
+inline constexpr std::size_t webhooks_looked_at_max =
+    1'024;                                             // due ones that a slow receiver's may stand before
+inline constexpr std::size_t webhook_secrets_max = 4;  // more: the server does not start
 
 static_assert(webhook_retry_min_ms < webhook_retry_max_ms && webhook_retry_max_ms < webhook_give_up_ms);
 // --- identity and authorisation

@@ -111,6 +111,15 @@ constexpr Key<IdentityConfig> identity_keys[] = {
      [](std::string_view path, std::vector<ConfigKey>& out) {
        list_keys<ExchangeConfig>(std::string(path) + ".", exchange_keys, out);
      }},
+    {"node_key_file",
+     "null",
+     "A file of 32 random bytes that user tokens are sealed under at rest; relative to this file. Without "
+     "any: <data_dir>/node.key, made at the first start.",
+     [](IdentityConfig& i, const Value& v) { return read_optional_text(v, i.node_key.file); }},
+    {"node_key_credential",
+     "null",
+     "A systemd credential that holds them (LoadCredential=).",
+     [](IdentityConfig& i, const Value& v) { return read_optional_text(v, i.node_key.credential); }},
 };
 
 // --- authorizer --------------------------------------------------------------------------------------------
@@ -158,6 +167,9 @@ constexpr Key<AuthorizerConfig> authorizer_keys[] = {
 
 Done read_identity(const Value& value, IdentityConfig& out) {
   if (auto done = read_section<IdentityConfig>(value, identity_keys, out); !done) return done;
+  if (!out.node_key.file.empty() && !out.node_key.credential.empty())
+    return fail_at(
+        value, ErrorCode::invalid_request, "only one of node_key_file and node_key_credential can be given");
   const bool any = !out.issuer.empty() || !out.audience.empty() || !out.jwks_url.empty();
   if (out.mode == IdentityMode::dev) {
     if (!any) return {};

@@ -38,6 +38,7 @@ Result<ServerConfig> load_config(const std::string& path) {
       anchor(key.file, folder);
   }
   anchor(config->identity.exchange.client_secret.file, folder);
+  anchor(config->identity.node_key.file, folder);
   anchor(config->authorizer.api_key.file, folder);
   anchor(config->webhook_secret.file, folder);
   return config;

@@ -49,18 +49,20 @@ Result<std::string> read_key(const KeySource& source) {
                   fmt::format("the environment variable {} is not set", source.env));
     return checked(value, source.env);
   }
-  std::string path = source.file;
-  if (!source.credential.empty()) {
-    const char* folder = std::getenv("CREDENTIALS_DIRECTORY");
-    if (folder == nullptr || source.credential.find('/') != std::string::npos)
-      return fail(
-          ErrorCode::invalid_request,
-          fmt::format("there is no systemd credential '{}' (LoadCredential= sets CREDENTIALS_DIRECTORY)",
-                      source.credential));
-    path = fmt::format("{}/{}", folder, source.credential);
-  }
-  if (path.empty()) return std::string();
-  return read_file(path).and_then([&](std::string bytes) { return checked(std::move(bytes), path); });
+  const auto path = file_of(source);
+  if (!path || path->empty()) return path;
+  return read_file(*path).and_then([&](std::string bytes) { return checked(std::move(bytes), *path); });
+}
+
+Result<std::string> file_of(const KeySource& source) {
+  if (source.credential.empty()) return source.file;
+  const char* folder = std::getenv("CREDENTIALS_DIRECTORY");
+  if (folder == nullptr || source.credential.find('/') != std::string::npos)
+    return fail(
+        ErrorCode::invalid_request,
+        fmt::format("there is no systemd credential '{}' (LoadCredential= sets CREDENTIALS_DIRECTORY)",
+                    source.credential));
+  return fmt::format("{}/{}", folder, source.credential);
 }
 
 Result<SentKeys> read_keys(const ServerConfig& config) {

@@ -14,6 +14,10 @@ namespace ratchet {
 /// the source: not there, empty, or not one line of visible ASCII.
 Result<std::string> read_key(const KeySource& source);
 
+/// The file that the source names, not read; empty where it names none. Errors: invalid_request, for a
+/// credential where systemd gave none.
+Result<std::string> file_of(const KeySource& source);
+
 struct SentKeys {
   std::vector<std::vector<std::string>> models;  ///< of each provider of each model, in their order
   std::string exchange, authorizer;              ///< empty: there is none

@@ -63,6 +63,8 @@ struct IdentityConfig {
   IdentityMode mode = IdentityMode::dev;
   std::string issuer, audience, jwks_url;  ///< of jwt
   ExchangeConfig exchange;
+  /// Of the 32 bytes that tokens are sealed under, never from the environment. None: <data_dir>/node.key.
+  KeySource node_key;
 
   bool operator==(const IdentityConfig&) const = default;
 };

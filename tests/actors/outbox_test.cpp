@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/limits.hpp"
 #include "tests/actors/node_fixture.hpp"
 
 namespace ratchet {
@@ -143,14 +144,38 @@ TEST_F(OutboxTest, MoreThanFitAtOnceAreAllDelivered) {
   test.restart();
   for (int i = 0; i < 100; ++i)
     ASSERT_TRUE(test.start());
-  wait_for_posts(64);
+  wait_for_posts(limits::webhooks_per_endpoint_max);
   while (test.journal.outbox(200)->size() < 100)
     std::this_thread::yield();
-  EXPECT_EQ(test.connector.calls().size(), 64u) << "no more than that at once";
+  EXPECT_EQ(test.connector.calls().size(), limits::webhooks_per_endpoint_max) << "no more than that at once";
   receiver.answers(200);
   test.restart();
   wait_until_empty();
-  EXPECT_EQ(test.connector.calls().size(), 164u);
+  EXPECT_EQ(test.connector.calls().size(), limits::webhooks_per_endpoint_max + 100);
+}
+
+TEST(OutboxOfMany, ASlowReceiverHoldsUpNobodyElse) {
+  FakeModelClient models([](const ModelCall&) { return says("done"); });
+  TestNode test(models, told_agent(), [](const ConnectorCall& call) -> std::optional<ConnectorOutcome> {
+    if (call.url == notify_url) return std::nullopt;  // it never answers
+    return answered(200, "");
+  });
+  test.concurrent_runs = 200;
+  test.restart();
+  std::vector<RunId> runs;
+  for (int i = 0; i < 100; ++i)
+    runs.push_back(test.start()->run_id);
+  for (const RunId& run : runs)
+    test.wait_for_row(run, [](const RunRow& row) { return row.status == RunStatus::paused; });
+  for (const RunId& run : runs)
+    ASSERT_TRUE(test.cancel(run));
+  const auto ends_told = [&] {
+    const auto calls = test.connector.calls();
+    return std::count_if(
+        calls.begin(), calls.end(), [](const ConnectorCall& call) { return call.url != notify_url; });
+  };
+  while (ends_told() < 100)  // all of them stand behind a hundred that wait
+    std::this_thread::yield();
 }
 
 }  // namespace

@@ -86,7 +86,11 @@ TEST_F(Program, ABadConfigurationIsStatusTwoAndSaysWhere) {
             "models: {m: {providers: [{protocol: openai, model: x, api_key_env: RATCHET_NO_SUCH_KEY}]}}\n");
   const auto scenario =
       write("scenario.yaml", "models: {m: {providers: [{protocol: scripted, file: missing.yaml}]}}\n");
+  const auto no_node_key = write("node.yaml", "identity: {node_key_file: nowhere.key}\n");
+  const auto misplaced = write("misplaced.yaml", "durability: sk-ant-api03-AAAAAAAAAAAAAAAAAAAAAAAAAAAA\n");
   const std::pair<std::vector<std::string>, std::string> cases[] = {
+      {serve("127.0.0.1:0", {"--config", no_node_key}), "nowhere.key"},
+      {serve("127.0.0.1:0", {"--config", misplaced}), "'[redacted:anthropic-key]' is none of: fsync, os"},
       {serve("127.0.0.1:0", {"--config", unknown}), unknown + ":2:1: there is no key 'modles' here"},
       {serve("127.0.0.1:0", {"--config", unknown + ".missing"}), unknown + ".missing"},
       {serve("127.0.0.1:0", {"--config", no_key}), "RATCHET_NO_SUCH_KEY"},

@@ -289,6 +289,7 @@ TEST(Config, RefusesIdentityAndAuthorizersThatAreHalfSaidOrNotToBeTrusted) {
   const std::string jwt = "mode: jwt, issuer: i, audience: a";
   const std::pair<std::string, const char*> cases[] = {
       {"identity: {mode: none}", "'none' is none of: dev, jwt"},
+      {"identity: {node_key_file: a, node_key_credential: b}", "only one of node_key_file and"},
       {"identity: {mode: jwt}", "'issuer' is missing"},
       {"identity: {mode: jwt, issuer: i, jwks_url: \"https://x/k\"}", "'audience' is missing"},
       {"identity: {" + jwt + "}", "'jwks_url' is missing"},

@@ -1,5 +1,6 @@
 // Approvals: what a person is asked, what they say, and what becomes of the call.
 
+#include "runtime/limits.hpp"
 #include "runtime/run/approval_row.hpp"
 #include "tests/runtime/run_story.hpp"
 
@@ -126,6 +127,26 @@ TEST(Approval, IsDecidedOnce) {
   EXPECT_TRUE(story.finished(StopReason::final_answer));
   EXPECT_EQ(story.give(edited), "") << "on a run that has moved on it changes nothing";
   EXPECT_EQ(story.refuses(reject), ErrorCode::already_decided);
+}
+
+TEST(Approval, ThatWasDecidedLongAgoIsForgotten) {
+  Setting setting;
+  setting.budgets.max_steps = 1'000;
+  setting.budgets.max_tokens = 100'000'000;
+  setting.budgets.max_usd = Usd{1'000'000'000'000};
+  RunStory story(setting);
+  story.begin();
+  std::vector<input::Decide> said;
+  while (said.size() <= limits::resolutions_kept) {
+    story.replies({call_of("pay")});
+    const std::string call_id = story.state().calls.at(0).call_id;
+    said.push_back(story.decision_on(call_id, Approve::approve));
+    story.give(said.back());
+    story.ends(call_id);
+  }
+  EXPECT_EQ(story.state().decided.size(), limits::resolutions_kept);
+  EXPECT_EQ(story.refuses(said[0]), ErrorCode::unknown_approval);
+  EXPECT_EQ(story.refuses(said[1]), std::nullopt) << "said again";
 }
 
 TEST(Approval, OfAnotherRunIsNotKnown) {
