@@ -3,12 +3,13 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "sandbox/guest/files.hpp"
 #include "sandbox/guest/serve.hpp"
 #include "sandbox/guest/system.hpp"
 
 namespace {
 
-[[noreturn]] void serve(int argc, char** argv) {
+[[noreturn]] void run_serve(int argc, char** argv) {
   using namespace ratchet::guest;
   ServeOptions options;
   for (int at = 2; at < argc; ++at) {
@@ -32,7 +33,13 @@ namespace {
 }  // namespace
 
 int main(int argc, char** argv) {
+  using namespace ratchet::guest;
   const std::string_view verb = argc > 1 ? argv[1] : "";
-  if (verb == "serve") serve(argc, argv);
-  ratchet::guest::die("usage: ratchet-guest serve");
+  if (verb == "serve") run_serve(argc, argv);
+  if (verb == "read" && argc == 5) return read_tool(argv[2], argv[3], argv[4]);
+  if (verb == "write" && argc == 3) return write_tool(argv[2]);
+  if (verb == "edit" && argc == 5) return edit_tool(argv[2], argv[3], argv[4]);
+  if (verb == "list" && argc == 4) return list_tool(argv[2], argv[3]);
+  die("usage: ratchet-guest serve | read PATH OFFSET LIMIT | write PATH | edit PATH ALL OLD_BYTES | list "
+      "PATH PATTERN");
 }
