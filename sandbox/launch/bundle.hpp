@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/result.hpp"
+#include "runtime/sandbox/command.hpp"
 #include "sandbox/launch/places.hpp"
 
 namespace ratchet::sandbox {
