@@ -89,6 +89,8 @@ class LocalWorkspaces::Impl {
 
   std::string directory(const RunId& run) const { return directory_ + '/' + to_string(run.ulid); }
 
+  bool is_open(const RunId& run) { return find(run) != nullptr; }
+
   void find_out_whether_overlays_work() {
     if (!means_.overlay) {
       why_no_overlay_ = "it is switched off";
@@ -246,6 +248,7 @@ void LocalWorkspaces::sweep(std::vector<Hash> live, OnDone done) {
 }
 
 std::string LocalWorkspaces::directory(const RunId& run) const {
+  if (!impl_->is_open(run)) return {};
   return sandbox::WorkspacePlaces{impl_->directory(run)}.merged();
 }
 

@@ -39,8 +39,8 @@ class LocalWorkspaces final : public Workspaces {
   void close(const RunId& run, OnDone done) override;
   void sweep(std::vector<Hash> live, OnDone done) override;
 
-  /// The directory that is /workspace of a run, while it is open. There are mounts in it: it is to be bound
-  /// with MS_REC. The same at any time.
+  /// The directory that is /workspace of a run; empty, where none is open. There are mounts in it: it is to
+  /// be bound with MS_REC. From any thread.
   std::string directory(const RunId& run) const;
 
   /// What is not enforced here, for people. Empty: everything is.

@@ -74,7 +74,7 @@ class WorkspaceFixture : public testing::Test {
   }
 
   std::string at(std::uint8_t run, const std::string& path) const {
-    return workspaces_->directory(workspace_run(run)) + '/' + path;
+    return data_.path() + "/sandbox/workspaces/" + to_string(workspace_run(run).ulid) + "/merged/" + path;
   }
 
   std::string object_path(const Hash& hash, bool executable = false) const {

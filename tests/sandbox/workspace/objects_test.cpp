@@ -177,6 +177,11 @@ TEST_F(Objects, OfARunThatIsNotOpenCannotBeTaken) {
   const auto taken = try_snapshot(1);
   ASSERT_FALSE(taken);
   EXPECT_EQ(taken.error().code, ErrorCode::sandbox_unavailable);
+  EXPECT_EQ(workspaces_->directory(workspace_run(1)), "");
+  must_open(1);
+  EXPECT_EQ(workspaces_->directory(workspace_run(1)) + '/', at(1, ""));
+  close(1);
+  EXPECT_EQ(workspaces_->directory(workspace_run(1)), "");
   close(1);  // what is not open is closed
 }
 
