@@ -15,12 +15,12 @@ using sandbox::EndedHow;
 namespace {
 
 /// Nothing of the guest's own environment.
-std::vector<std::string> environment_of(bool proxy) {
+std::vector<std::string> environment_of(std::uint16_t proxy_port) {
   std::vector<std::string> out = {
       "PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/tool", "LANG=C.UTF-8", "TERM=dumb"};
-  if (!proxy) return out;
+  if (proxy_port == 0) return out;
   for (const char* name : {"http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"})
-    out.push_back(std::string(name) + "=http://127.0.0.1:3128");
+    out.push_back(std::string(name) + "=http://127.0.0.1:" + std::to_string(proxy_port));
   return out;
 }
 
@@ -47,7 +47,7 @@ void close_spawned(Spawn& spawn) {
 
 }  // namespace
 
-void Command::start(const Frame& frame, bool proxy) {
+void Command::start(const Frame& frame, std::uint16_t proxy_port) {
   CommandFrame limits;
   Spawn spawn;
   if (running() || !read_command(frame.payload, limits, spawn)) die("a command cannot be understood");
@@ -57,7 +57,7 @@ void Command::start(const Frame& frame, bool proxy) {
   cpu_before_us_ = reaped_cpu_us();
   input_.clear();
   input_left_ = limits.input_bytes;
-  spawn.environment = environment_of(proxy);
+  spawn.environment = environment_of(proxy_port);
   const bool opened = open_streams(limits, spawn);
   const pid_t pid = opened ? spawn_process(identity_, spawn) : -errno;
   close_spawned(spawn);

@@ -21,8 +21,9 @@ class Command {
   /// Of the command under way.
   std::uint32_t id() const { return id_; }
 
-  /// From a `start` frame. One that cannot be started is told as ended at once.
-  void start(const Frame& frame, bool proxy);
+  /// From a `start` frame. One that cannot be started is told as ended at once. It is
+  /// told of a proxy on that port, unless that is 0.
+  void start(const Frame& frame, std::uint16_t proxy_port);
 
   /// Of its standard input. The host keeps to the window.
   void input(std::string_view bytes);

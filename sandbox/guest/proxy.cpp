@@ -39,6 +39,13 @@ void Proxy::listen(std::uint16_t port) {
     die("the proxy's port cannot be listened on");
 }
 
+std::uint16_t Proxy::port() const {
+  sockaddr_in address{};
+  socklen_t size = sizeof address;
+  if (!listening() || ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
+  return ntohs(address.sin_port);
+}
+
 Proxy::Connection* Proxy::find(std::uint32_t id) {
   for (auto& connection : connections_)
     if (connection.id == id) return &connection;

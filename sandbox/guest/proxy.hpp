@@ -17,10 +17,14 @@ class Proxy {
  public:
   explicit Proxy(Control& control) : control_(control) {}
 
-  /// Begins to listen. Ends the guest where it cannot: whoever granted a proxy counts on it.
+  /// Begins to listen; on port 0, on any. Ends the guest where it cannot: whoever granted a proxy counts on
+  /// it.
   void listen(std::uint16_t port);
 
   bool listening() const { return listener_ >= 0; }
+
+  /// 0 while it does not listen.
+  std::uint16_t port() const;
 
   void add_to(PollSet& set) const;
   void advance(const PollSet& set);

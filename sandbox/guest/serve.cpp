@@ -107,7 +107,7 @@ void Server::handle(const Frame& frame) {
       return set_up(frame);
     case FrameType::start:
       if (!is_set_up_) die("a command before the set-up");
-      return command_.start(frame, proxy_.listening());
+      return command_.start(frame, proxy_.port());
     case FrameType::input:
       if (about_command) command_.input(frame.payload);
       return;
