@@ -29,6 +29,7 @@
 #include "http/version.hpp"
 #include "runtime/json/writer.hpp"
 #include "runtime/redact/redactor.hpp"
+#include "sandbox/machine.hpp"
 #include "store/node_key.hpp"
 #include "store/pack.hpp"
 #include "store/store.hpp"
@@ -145,6 +146,30 @@ std::optional<DecisionPointAddress> decision_point(const ServerConfig& config, s
                               std::move(key)};
 }
 
+std::optional<sandbox::TierOptions> tier_options(const SandboxTierConfig& tier, GvisorPlatform platform) {
+  if (tier.launcher == SandboxLauncher::none) return std::nullopt;
+  sandbox::TierOptions options;
+  using Kind = sandbox::TierOptions::Kind;
+  options.kind = tier.launcher == SandboxLauncher::bwrap ? Kind::bwrap : Kind::oci;
+  options.runtime = tier.runtime;
+  options.platform = name(platform);
+  return options;
+}
+
+SandboxMachineOptions sandbox_options(const ServerConfig& config,
+                                      sandbox::Namespaces namespaces,
+                                      Transport& transport) {
+  SandboxMachineOptions options;
+  options.data_dir = config.data_dir;
+  options.namespaces = std::move(namespaces);
+  options.tier2 = tier_options(config.sandbox.tier2, config.sandbox.platform);
+  options.tier3 = tier_options(config.sandbox.tier3, config.sandbox.platform);
+  options.dial.private_hosts = config.private_hosts;
+  options.dial.may_dial = [&transport](const sockaddr& address) { return transport.may_dial(address); };
+  options.log = write_log;
+  return options;
+}
+
 /// What may surprise, but is allowed.
 void warn_of(const ServerConfig& config, bool dev) {
   const auto warn = [](std::string text) { write_log(LogLevel::warning, text); };
@@ -170,6 +195,8 @@ void say_ready(const ServerConfig& config, const ListenAddress& address) {
 }
 
 int serve(const ServeOptions& options) {
+  // First of all: it needs a process of one thread.
+  auto namespaces = sandbox::enter_namespaces();
   configure_log(options.log_json);
   const auto config = resolve(options);
   if (!config) return complain(config.error(), misused);
@@ -204,6 +231,7 @@ int serve(const ServeOptions& options) {
   Transport transport;
   CurlModelClient models(transport, scripted, clock, make_key_ring(config->models, std::move(keys->models)));
   CurlConnector connector(transport, config->private_hosts);
+  SandboxMachine machine(sandbox_options(*config, std::move(namespaces), transport));
   const auto users = make_users(*config, options.dev, connector, clock);
   CallJudge judge(connector, clock, decision_point(*config, std::move(keys->authorizer)), write_log);
   HookJudge hooks(connector, &judge, &metrics);
@@ -219,6 +247,10 @@ int serve(const ServeOptions& options) {
   parts.reviewer = &hooks;
   parts.clock = &clock;
   parts.pack = pack_record;
+  parts.sandboxes = {&machine.host(),
+                     &machine.workspaces(),
+                     static_cast<std::size_t>(config->sandbox.tier2.pool),
+                     static_cast<std::size_t>(config->sandbox.tier3.pool)};
   parts.webhook_secrets = std::move(*webhook_secrets);
   parts.deliveries = &metrics;
   CafNode node(std::move(parts));

@@ -204,4 +204,8 @@ Result<void> Transport::forbid(const std::string& host_port) {
   return impl_->context.dial_filter.forbid(host_port);
 }
 
+bool Transport::may_dial(const sockaddr& address) const {
+  return impl_->context.dial_filter.allows(address);
+}
+
 }  // namespace ratchet

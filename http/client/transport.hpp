@@ -16,6 +16,8 @@
 #include "runtime/net/reach.hpp"
 #include "runtime/result.hpp"
 
+struct sockaddr;
+
 namespace ratchet {
 
 struct HttpRequest {
@@ -105,6 +107,8 @@ class Transport {
   /// Never dials this address again, by whatever name: the server's own `host:port`, once it is known. Called
   /// from any thread. Errors: invalid_request, if it is no such address.
   Result<void> forbid(const std::string& host_port);
+  /// Whether this address may be dialled: not one that is forbidden. Called from any thread.
+  bool may_dial(const sockaddr& address) const;
 
  private:
   struct Impl;

@@ -128,7 +128,8 @@ TEST(ProxyRequest, WhatFollowsTheBodyIsNoPartOfIt) {
   for (const char c : chunked + "GET /")
     each += slowly.take({&c, 1});
   EXPECT_EQ(each, chunked.size()) << "however it arrives";
-  for (const char* bad : {"x\r\n", "-1\r\n", "\r\n", "3\nabc\r\n", "1\r\nabc\r\n", "ffffffffffffffffff\r\n"}) {
+  for (const char* bad :
+       {"x\r\n", "-1\r\n", "\r\n", "3\nabc\r\n", "1\r\nabc\r\n", "ffffffffffffffffff\r\n"}) {
     bool broken = false;
     taken(RequestBody::chunked(), bad, &broken);
     EXPECT_TRUE(broken) << bad;

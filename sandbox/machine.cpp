@@ -1,0 +1,199 @@
+#include "sandbox/machine.hpp"
+
+#include <filesystem>
+#include <future>
+#include <map>
+#include <random>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "sandbox/egress/proxy.hpp"
+#include "sandbox/guest_image.hpp"
+#include "sandbox/host.hpp"
+#include "sandbox/launch/bundle.hpp"
+#include "sandbox/launch/files.hpp"
+#include "sandbox/launch/slot.hpp"
+#include "sandbox/workspace/local_workspaces.hpp"
+
+namespace ratchet {
+
+namespace {
+
+using sandbox::Launcher;
+
+constexpr int tool_user = 1'000;
+
+/// A tier that there is nothing of.
+class NothingToLaunch final : public Launcher {
+ public:
+  explicit NothingToLaunch(std::string why) : why_(std::move(why)) {}
+
+  TierStatus status() const override { return {false, {}, why_, {}}; }
+
+  Result<sandbox::Started> start(std::string_view) override {
+    return fail(ErrorCode::sandbox_unavailable, why_);
+  }
+
+ private:
+  std::string why_;
+};
+
+/// A tier that is being tried: whoever needs it waits for that.
+class BeingTried final : public Launcher {
+ public:
+  BeingTried(std::function<std::unique_ptr<Launcher>()> make, std::function<void(const TierStatus&)> tell)
+      : launcher_(std::async(std::launch::async, [make = std::move(make), tell = std::move(tell)] {
+                    // The server is starting beside it, and has runs to take up.
+                    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), 10);
+                    std::shared_ptr<Launcher> made = make();
+                    tell(made->status());
+                    return made;
+                  }).share()) {}
+
+  TierStatus status() const override { return launcher_.get()->status(); }
+
+  Result<sandbox::Started> start(std::string_view name) override { return launcher_.get()->start(name); }
+
+ private:
+  std::shared_future<std::shared_ptr<Launcher>> launcher_;
+};
+
+/// Where files of runs cannot be kept.
+class NoWorkspaces final : public Workspaces {
+ public:
+  explicit NoWorkspaces(std::string why) : why_(std::move(why)) {}
+
+  void open(const RunId&, std::optional<Hash>, OnDone done) override { done(refusal()); }
+
+  void snapshot(const RunId&, OnSnapshot done) override { done(refusal()); }
+
+  void close(const RunId&, OnDone done) override { done({}); }
+
+  void sweep(std::vector<Hash>, OnDone done) override { done(refusal()); }
+
+ private:
+  tl::unexpected<Error> refusal() const { return fail(ErrorCode::sandbox_unavailable, why_); }
+
+  std::string why_;
+};
+
+/// The node's label in everything that it leaves on the machine: made once, kept in its data directory.
+Result<std::string> node_label(const std::string& root) {
+  const std::string path = root + "/node";
+  if (std::filesystem::exists(path)) {
+    auto label = sandbox::read_file(path);
+    if (!label) return label;
+    if (label->size() == 8 && label->find_first_not_of("0123456789abcdef") == std::string::npos) return label;
+    return fail(ErrorCode::sandbox_unavailable, fmt::format("{} is not the label of a node", path));
+  }
+  std::random_device random;
+  const std::string label = fmt::format("{:08x}", random());
+  if (auto done = sandbox::write_new(path, label, 0644); !done) return tl::unexpected(done.error());
+  return label;
+}
+
+std::string described(std::uint32_t tier, const TierStatus& status) {
+  if (!status.available) return fmt::format("tier {} is not available: {}", tier, status.why);
+  std::string text = fmt::format("tier {}: {}", tier, status.runtime);
+  for (const std::string& weaker : status.weaker)
+    text += "; weaker: " + weaker;
+  return text;
+}
+
+}  // namespace
+
+struct SandboxMachine::Parts {
+  explicit Parts(SandboxMachineOptions given) : options(std::move(given)) {}
+
+  SandboxMachineOptions options;
+  std::string node;
+  std::unique_ptr<sandbox::RefusalListener> refusals;
+  std::unique_ptr<LocalWorkspaces> files;  ///< null: see `no_files`
+  std::unique_ptr<NoWorkspaces> no_files;
+  std::unique_ptr<LocalSandboxHost> host;
+
+  std::string root() const { return std::filesystem::absolute(options.data_dir).string() + "/sandbox"; }
+
+  /// Makes the directories, and opens what is shared by all sandboxes.
+  Result<sandbox::Machine> set_up() {
+    using Kind = sandbox::Namespaces::Kind;
+    if (options.namespaces.kind == Kind::none)
+      return fail(ErrorCode::sandbox_unavailable, options.namespaces.why);
+    sandbox::Machine machine{sandbox::Places(root()), sandbox::find_cgroups(), options.namespaces};
+    if (auto done = sandbox::make_directory(root(), 0755); !done) return tl::unexpected(done.error());
+    auto label = node_label(root());
+    if (!label) return tl::unexpected(label.error());
+    node = *label;
+    if (auto done = sandbox::make_rootfs(machine.places); !done) return tl::unexpected(done.error());
+    if (auto done = sandbox::write_new(machine.places.guest(), sandbox::guest_image(), 0755); !done)
+      return tl::unexpected(done.error());
+    if (auto done = sandbox::share_slots(machine.places); !done) return tl::unexpected(done.error());
+    auto listener = sandbox::RefusalListener::open(machine.places.listener());
+    if (!listener) return tl::unexpected(listener.error());
+    refusals = std::move(*listener);
+    LocalWorkspacesOptions workspaces;
+    workspaces.data_dir = options.data_dir;
+    workspaces.tool_uid = workspaces.tool_gid = options.namespaces.kind == Kind::single ? 0 : tool_user;
+    auto opened = LocalWorkspaces::open(workspaces);
+    if (!opened) return tl::unexpected(opened.error());
+    files = std::move(*opened);
+    return machine;
+  }
+
+  std::shared_ptr<Launcher> launcher(std::uint32_t tier,
+                                     const std::optional<sandbox::TierOptions>& wanted,
+                                     const Result<sandbox::Machine>& machine) {
+    const auto say = [log = options.log, tier](const TierStatus& status) {
+      log(status.available && status.weaker.empty() ? LogLevel::info : LogLevel::warning,
+          described(tier, status));
+    };
+    if (!wanted) return std::make_shared<NothingToLaunch>("the configuration has it off");
+    if (!machine) {
+      auto nothing = std::make_shared<NothingToLaunch>(machine.error().text);
+      say(nothing->status());
+      return nothing;
+    }
+    return std::make_shared<BeingTried>(
+        [tier,
+         wanted = *wanted,
+         machine = *machine,
+         listener = refusals.get(),
+         label = fmt::format("ratchet-{}-tier{}", node, tier)] {
+          return sandbox::make_launcher(tier, wanted, machine, listener, label);
+        },
+        say);
+  }
+};
+
+SandboxMachine::SandboxMachine(SandboxMachineOptions options)
+    : parts_(std::make_unique<Parts>(std::move(options))) {
+  Parts& parts = *parts_;
+  const bool wanted = parts.options.tier2 || parts.options.tier3;
+  const auto machine =
+      wanted ? parts.set_up() : fail(ErrorCode::sandbox_unavailable, "the configuration has it off");
+  if (!parts.files) parts.no_files = std::make_unique<NoWorkspaces>(machine.error().text);
+  SandboxHostOptions host;
+  host.node = parts.node;
+  host.launchers = {{2, parts.launcher(2, parts.options.tier2, machine)},
+                    {3, parts.launcher(3, parts.options.tier3, machine)}};
+  host.workspace_of = [&parts](const RunId& run) {
+    return parts.files ? parts.files->directory(run) : std::string();
+  };
+  host.egress = std::make_shared<sandbox::EgressProxy>(parts.options.dial);
+  parts.host = std::make_unique<LocalSandboxHost>(std::move(host));
+}
+
+SandboxMachine::~SandboxMachine() = default;
+
+SandboxHost& SandboxMachine::host() {
+  return *parts_->host;
+}
+
+Workspaces& SandboxMachine::workspaces() {
+  if (parts_->files) return *parts_->files;
+  return *parts_->no_files;
+}
+
+}  // namespace ratchet
