@@ -93,7 +93,7 @@ say "registering the agent: ratchet apply -f examples/"
 
 # Early enough for any model to have something left to do, and while it is answering.
 kill_at_step=2
-[[ ${model[0]} != --config ]] || kill_at_step=4
+[[ ${model[0]} != --config ]] || kill_at_step=5
 say "ratchet run triage --input @log ($(wc -c <"$work/input.log") bytes); while the model answers step $kill_at_step: kill -9"
 mkfifo "$work/events"
 "$ratchet" run triage --input "@$work/input.log" --user dev:demo --idempotency-key demo-1 >"$work/events" 2>&1 &

@@ -170,6 +170,17 @@ SandboxMachineOptions sandbox_options(const ServerConfig& config,
   return options;
 }
 
+/// Removes the files that no event names: a snapshot whose event was never written, and those of runs that
+/// are gone.
+void sweep_workspaces(JournalReader& journal, Workspaces& workspaces) {
+  const auto live = journal.snapshots();
+  if (!live) return write_log(LogLevel::error, "the workspaces are not swept: " + live.error().text);
+  workspaces.sweep(*live, [](const Result<void>& swept) {
+    if (!swept && swept.error().code != ErrorCode::sandbox_unavailable)
+      write_log(LogLevel::error, "the workspaces are not swept: " + swept.error().text);
+  });
+}
+
 /// What may surprise, but is allowed.
 void warn_of(const ServerConfig& config, bool dev) {
   const auto warn = [](std::string text) { write_log(LogLevel::warning, text); };
@@ -269,6 +280,7 @@ int serve(const ServeOptions& options) {
   address.port = *port;
   if (auto done = announce(*config, address, transport); !done) return complain(done.error(), failed);
 
+  sweep_workspaces(**journal, machine.workspaces());
   node.recover();
   if (!signals.wait_or([&] { return node.recovered(); })) say_ready(*config, address);
   signals.wait();

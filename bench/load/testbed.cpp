@@ -111,6 +111,7 @@ void Testbed::write_config() const {
       "listen: 127.0.0.1:0\n"
       "data_dir: {}\n"
       "durability: {}\n"
+      "sandbox: {{tier2: {{launcher: none}}, tier3: {{launcher: none}}}}\n"
       "models:\n"
       "  bench:\n"
       "    context_window_tokens: 1000000\n"

@@ -61,7 +61,10 @@ Server::Server(const std::string& scenario) {
   std::ofstream(directory_ / "scenario.yaml") << scenario;
   std::ofstream(directory_ / "ratchet.yaml")
       << "listen: 127.0.0.1:0\n"
-      << "data_dir: " << (directory_ / "data").string() << "\n"
+      << "data_dir: " << (directory_ / "data").string()
+      << "\n"
+      // No tool of these runs needs them, and trying the machine costs each of the many starts.
+      << "sandbox: {tier2: {launcher: none}, tier3: {launcher: none}}\n"
       << "models:\n  scripted:\n    providers:\n"
       << "      - {protocol: scripted, file: " << (directory_ / "scenario.yaml").string() << "}\n";
 }
