@@ -29,7 +29,7 @@ constexpr std::string_view manifest = R"({
   "http": {"method": "POST", "url": "https://mail.example/v1/send"}})";
 
 constexpr std::string_view agent = R"({
-  "agent_id": "support", "model": "bench", "system_prompt": "Help.", "tools": ["send_email"],
+  "agent_id": "support", "model": {"name": "bench"}, "system_prompt": "Help.", "tools": ["send_email"],
   "policy": [
     {"tool": "refund*", "then": "ask"},
     {"tool": "send_email", "then": "deny", "when": {"/recipients/*": {"suffix": "@rival.example"}}},

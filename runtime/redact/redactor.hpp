@@ -3,7 +3,8 @@
 // these. Secrets are told by the form of the value (rules_file.hpp) and by the name of the key that a JSON
 // value stands under; in their place stands `[redacted:RULE]`, `[redacted:key]` for the latter.
 //
-// A text without one of the rules' keywords is not looked at again: one pass, about a nanosecond a byte.
+// A text without one of the rules' keywords is not looked at again: one pass, 1.3 ns a byte. The JSON of a
+// step has one (`input_tokens`), so that its strings are looked at one by one: 3 ns a byte (bench/README.md).
 
 #include <memory>
 #include <optional>
