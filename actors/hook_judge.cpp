@@ -34,6 +34,14 @@ class HookJudge::State : public std::enable_shared_from_this<State> {
     return start(std::move(asking));
   }
 
+  Ticket brief(JudgeQuestion question, OnBriefed on_briefed) {
+    Asking asking;
+    asking.at = HookPoint::pre_model;
+    asking.question = std::move(question);
+    asking.on_briefed = std::move(on_briefed);
+    return start(std::move(asking));
+  }
+
   void cancel(Ticket ticket) {
     Asking dropped;  // destroyed outside of the lock
     {
@@ -63,6 +71,8 @@ class HookJudge::State : public std::enable_shared_from_this<State> {
     CallFacts facts;
     CallEnd end;  ///< at `post_tool`: its text is what the hooks so far made of it
     OnEnd on_end;
+    ModelFacts model_facts;  ///< at `pre_model`
+    OnBriefed on_briefed;
     bool done = false;           ///< no further hook is asked
     std::size_t hook = 0;        ///< how many of the definition's have had their turn
     std::uint64_t stage = 0;     ///< counts what was started for it
@@ -154,6 +164,8 @@ class HookJudge::State : public std::enable_shared_from_this<State> {
       Asking& asking = at->second;
       if (point == HookPoint::post_tool) {
         asking.done = !take_answer(asking.end, number, std::move(answer));
+      } else if (point == HookPoint::pre_model) {
+        asking.done = !take_answer(asking.model_facts, number, std::move(answer));
       } else {
         take_answer(*asking.facts.hooks, asking.question, number, std::move(answer));
         asking.done = asking.facts.hooks->denied;
@@ -176,7 +188,7 @@ class HookJudge::State : public std::enable_shared_from_this<State> {
       // Its neighbours come from their hooks in their own time, and some never do.
       if (question.hooks) question.more = false;
       question.hooks = false;
-      if (denied || asking.at == HookPoint::post_tool) question.decision_point = false;
+      if (denied || asking.at != HookPoint::pre_tool) question.decision_point = false;
       asking.stop = nullptr;
       stage = ++asking.stage;
     }
@@ -199,6 +211,7 @@ class HookJudge::State : public std::enable_shared_from_this<State> {
       live_.erase(at);
     }
     if (asking.on_end) return asking.on_end(std::move(asking.end));
+    if (asking.on_briefed) return asking.on_briefed(std::move(asking.model_facts));
     asking.facts.authorizer = std::move(authorizer);
     asking.on_facts(std::move(asking.facts));
   }
@@ -236,6 +249,14 @@ Reviewer::Ticket HookJudge::review(JudgeQuestion question, CallEnd end, OnEnd on
 }
 
 void HookJudge::cancel_review(Ticket ticket) {
+  state_->cancel(ticket);
+}
+
+Reviewer::Ticket HookJudge::brief(JudgeQuestion question, OnBriefed on_briefed) {
+  return state_->brief(std::move(question), std::move(on_briefed));
+}
+
+void HookJudge::cancel_brief(Ticket ticket) {
   state_->cancel(ticket);
 }
 

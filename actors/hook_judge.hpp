@@ -1,8 +1,8 @@
 #pragma once
 // Asks the hooks of a call's version: before it is judged, and then hands the call, as they left it, to who
-// judges next; and about its result, before that is recorded. Different calls are asked about side by side;
-// the hooks of one call in the order of its definition, so that each sees what the one before made of it.
-// Logging hooks are told and not waited for.
+// judges next; about its result, before that is recorded; and about calls of the model. Different calls are
+// asked about side by side; the hooks of one call in the order of its definition, so that each sees what the
+// one before made of it. Logging hooks are told and not waited for.
 
 #include <memory>
 
@@ -25,6 +25,8 @@ class HookJudge final : public Judge, public Reviewer {
   void cancel(Ticket ticket) override;
   Ticket review(JudgeQuestion question, CallEnd end, OnEnd on_end) override;
   void cancel_review(Ticket ticket) override;
+  Ticket brief(JudgeQuestion question, OnBriefed on_briefed) override;
+  void cancel_brief(Ticket ticket) override;
 
  private:
   class State;

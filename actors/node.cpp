@@ -83,6 +83,13 @@ class NobodyToAsk final : public Judge, public Reviewer {
   }
 
   void cancel_review(Ticket) override {}
+
+  Ticket brief(JudgeQuestion, OnBriefed on_briefed) override {
+    on_briefed({ModelFacts::Outcome::unanswered, "its hooks: there is nobody to ask on this server", {}});
+    return 0;
+  }
+
+  void cancel_brief(Ticket) override {}
 };
 
 }  // namespace
@@ -186,6 +193,7 @@ struct CafNode::Parts {
     started.harness_version = options.harness_version;
     started.result_cap_tokens = definition.result_cap_tokens;
     started.interactive = definition.interactive;
+    started.pre_model_hooks = definition.has_hooks_at(HookPoint::pre_model);
     started.labels = command.labels;
     return started;
   }

@@ -34,7 +34,7 @@ struct NodeOptions {
   ModelClient* models = nullptr;
   Connector* connector = nullptr;
   Judge* judge = nullptr;        ///< none: nobody is asked, and no version may need it
-  Reviewer* reviewer = nullptr;  ///< none: results that hooks are to see are withheld
+  Reviewer* reviewer = nullptr;  ///< none: results that hooks are to see are withheld, model calls not made
   Clock* clock = nullptr;
 
   RecordPacker pack = nullptr;

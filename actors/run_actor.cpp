@@ -101,6 +101,8 @@ class RunShell {
       if (review(*call)) return;
     } else if (const auto* judged = std::get_if<input::Judged>(ended.input.get())) {
       judge_tickets_.erase(judged->call_id);
+    } else if (std::holds_alternative<input::Briefed>(*ended.input)) {
+      brief_ticket_.reset();
     }
     if (driver_ && !resting_) give({std::move(*ended.input), 0});
   }
@@ -326,6 +328,13 @@ class RunShell {
     judge_tickets_[call_id] = parts_->judge.start(std::move(start.question), std::move(on_facts));
   }
 
+  void act(action::StartBriefing& start) {
+    auto on_briefed = [self = caf::actor_cast<caf::actor>(self_), effect = start.effect](ModelFacts facts) {
+      tell(self, EffectEnded{std::make_shared<Input>(input::Briefed{effect, std::move(facts)})});
+    };
+    brief_ticket_ = parts_->reviewer.brief(std::move(start.question), std::move(on_briefed));
+  }
+
   void act(action::Stop& stop) {
     if (stop_effect(stop.effect)) effect_gone(stop.effect);
   }
@@ -383,6 +392,10 @@ class RunShell {
       if (const auto ticket = judge_tickets_.extract(judge->call_id)) parts_->judge.cancel(ticket.mapped());
       return true;
     }
+    if (std::holds_alternative<BriefEffect>(effect)) {
+      stop_briefing();
+      return true;
+    }
     const CallEffect& call = std::get<CallEffect>(effect);
     if (const auto ticket = review_tickets_.extract(call)) parts_->reviewer.cancel_review(ticket.mapped());
     const auto ticket = call_tickets_.extract(call);
@@ -390,6 +403,11 @@ class RunShell {
     return parts_->broker.cancel(ticket.mapped(), [self = caf::actor_cast<caf::actor>(self_), effect] {
       tell(self, EffectGone{effect});
     });
+  }
+
+  void stop_briefing() {
+    if (const auto ticket = std::exchange(brief_ticket_, std::nullopt))
+      parts_->reviewer.cancel_brief(*ticket);
   }
 
   /// While the node drains, a run ends as soon as nothing of it is under way.
@@ -416,6 +434,7 @@ class RunShell {
       parts_->reviewer.cancel_review(ticket);
     for (const auto& [call_id, ticket] : std::exchange(judge_tickets_, {}))
       parts_->judge.cancel(ticket);
+    stop_briefing();
     parts_->broker.release(run_);
     parts_->hub.end_preview(run_);
     if (std::exchange(counted_, false)) parts_->admission.leave(row_.team);
@@ -434,6 +453,7 @@ class RunShell {
   std::map<CallEffect, JudgeQuestion> to_review_;  ///< of calls whose result hooks see first
   std::map<CallEffect, Reviewer::Ticket> review_tickets_;
   std::map<std::string, Judge::Ticket> judge_tickets_;  ///< by call id
+  std::optional<Reviewer::Ticket> brief_ticket_;
   Token last_token_ = 0;
   Timer::Ticket wake_ticket_ = 0;
   std::uint64_t wake_generation_ = 0;

@@ -147,10 +147,6 @@ class AgentParser {
       rule.at = hook.choice<HookPoint>("at");
       rule.kind = hook.choice<HookKind>("kind", HookKind::security);
       rule.url = url(hook, "url");
-      if (rule.at == HookPoint::pre_model)
-        hook.refuse(ErrorCode::not_supported,
-                    "at",
-                    fmt::format("hooks at {} are not part of this version; leave it out", name(rule.at)));
     }
   }
 
@@ -208,6 +204,10 @@ const ToolManifest* AgentVersion::find_tool(std::string_view name) const {
         return tool.name < wanted;
       });
   return at != tools.end() && at->name == name ? &*at : nullptr;
+}
+
+bool AgentDefinition::has_hooks_at(HookPoint point) const {
+  return std::any_of(hooks.begin(), hooks.end(), [&](const HookRule& hook) { return hook.at == point; });
 }
 
 }  // namespace ratchet

@@ -55,6 +55,8 @@ struct AgentDefinition {
   std::vector<HookRule> hooks;
   ApprovalSettings approval;
 
+  bool has_hooks_at(HookPoint point) const;
+
   Json source;  ///< the definition as it was registered, canonical; its SHA-256 is the digest
   Hash digest;
 };

@@ -227,6 +227,7 @@ inline constexpr std::int64_t hook_timeout_ms = 200;             // then a secur
 inline constexpr std::size_t hook_reply_bytes_max = 1u << 20;    // more: as if it had not answered
 inline constexpr std::size_t hook_result_bytes_max = 64u << 20;  // likewise, of an answer with a result
 inline constexpr std::size_t hook_reason_bytes_max = 300;        // in the event: cut
+inline constexpr std::size_t hook_context_bytes_max = 4u << 10;  // of one at `pre_model`; more: likewise
 inline constexpr std::int64_t webhook_timeout_ms = 10'000;       // then it is tried again
 inline constexpr std::size_t webhook_reply_bytes_max = 64u << 10;     // more: likewise
 inline constexpr std::int64_t webhook_retry_min_ms = 5'000;           // after the first failure

@@ -37,7 +37,7 @@ Result<std::string> request_bytes(const AgentVersion& agent,
     if (&event == &*wanted) break;
   }
   std::string bytes;
-  for (const auto& piece : context.render(requested.max_tokens, requested.late_text))
+  for (const auto& piece : context.render(requested.max_tokens, requested.late_message()))
     bytes += *piece;
   if (!(sha256(bytes) == requested.request_hash)) {
     return fail(ErrorCode::corrupt,

@@ -79,6 +79,7 @@ struct RunStarted {
   std::optional<RunId> replay_of;
   Json labels{"{}"};
   std::optional<Timestamp> token_expires_at;  ///< of the user's token; absent: it does not expire, or is none
+  bool pre_model_hooks = false;               ///< its version has hooks that are asked before each model call
 
   static constexpr std::string_view type = "run.started";
   bool operator==(const RunStarted&) const = default;
@@ -109,6 +110,7 @@ struct RunStarted {
     visit(22, "replay_of", self.replay_of);
     visit(23, "labels", self.labels);
     visit(24, "token_expires_at", self.token_expires_at);
+    visit(25, "pre_model_hooks", self.pre_model_hooks);
   }
 };
 
@@ -159,6 +161,10 @@ struct ModelRequested {
   std::string late_text;  ///< the last message of this one request; empty: none
   std::int64_t estimated_tokens = 0;
   Amount reserved;
+  std::string hook_text;  ///< what hooks at `pre_model` added to that message
+
+  /// The last message as it was sent.
+  std::string late_message() const { return hook_text.empty() ? late_text : late_text + '\n' + hook_text; }
 
   static constexpr std::string_view type = "model.requested";
   bool operator==(const ModelRequested&) const = default;
@@ -175,6 +181,7 @@ struct ModelRequested {
     visit(8, "late_text", self.late_text);
     visit(9, "estimated_tokens", self.estimated_tokens);
     visit(10, "reserved", self.reserved);
+    visit(11, "hook_text", self.hook_text);
   }
 };
 

@@ -6,6 +6,7 @@
 
 #include "runtime/limits.hpp"
 #include "runtime/run/draft.hpp"
+#include "runtime/run/outstanding.hpp"
 
 namespace ratchet {
 
@@ -61,6 +62,12 @@ class Decider {
 
   Result<void> operator()(const input::Judged& judged) {
     if (!state_.cancel && !state_.pause && !state_.finished()) draft_.judged(judged);
+    return {};
+  }
+
+  /// What the hooks said holds for this decision: where no call is announced by it, they are asked again.
+  Result<void> operator()(const input::Briefed& briefed) {
+    if (unbriefed(state_, draft_.now()) == briefed.effect) draft_.briefing = briefed.facts;
     return {};
   }
 

@@ -113,6 +113,7 @@ void Draft::request_model() {
   const RunStarted& run = started();
   if (step > run.budgets.max_steps) return finish(StopReason::step_limit);
   if (now() >= state.deadline_at) return finish(StopReason::time_limit);
+  if (run.pre_model_hooks && !is_cleared()) return;
   warn(*this);
 
   ModelRequested requested;
@@ -120,7 +121,9 @@ void Draft::request_model() {
   requested.provider = state.model.provider;
   requested.assembler_version = run.assembler_version;
   requested.late_text = late_text(state, step, now());
-  const Growth growth = context.grow(decision.events, requested.late_text);
+  if (briefing) requested.hook_text = briefing->context;
+  const std::string late_message = requested.late_message();
+  const Growth growth = context.grow(decision.events, late_message);
   const std::int64_t estimated = growth.estimated_tokens * state.calibration_permille / 1'000;
   const std::int64_t window_left = run.model.context_window_tokens - estimated;
   const std::int64_t wanted = wanted_output(run);
@@ -139,10 +142,30 @@ void Draft::request_model() {
                            price(room.max_tokens, run.model.prices.output);
   // Rounding up twice may pass the limit by a nano-dollar: never reserve more than there is.
   requested.reserved.usd = std::min(requested.reserved.usd, run.budgets.max_usd - state.cost_usd);
-  const Proof proof = context.prove(growth, requested.max_tokens, requested.late_text);
+  const Proof proof = context.prove(growth, requested.max_tokens, late_message);
   requested.prompt_hash = proof.prompt_hash;
   requested.request_hash = proof.request_hash;
   emit(std::move(requested), step);
+}
+
+bool Draft::is_cleared() {
+  if (!briefing) return false;
+  switch (briefing->outcome) {
+    case ModelFacts::Outcome::clear:
+      return true;
+    case ModelFacts::Outcome::denied:
+      finish(StopReason::refused, "the model call was refused by " + briefing->word);
+      return false;
+    case ModelFacts::Outcome::unanswered:
+      // A hook that is away is no reason to throw away what the run has done: a person looks, and resumes it.
+      emit(RunPaused{{PauseReason::operator_},
+                     now().plus_ms(limits::pause_expires_ms),
+                     {},
+                     "the model is not called without " + briefing->word,
+                     {}});
+      return false;
+  }
+  return false;
 }
 
 void Draft::run_approved() {

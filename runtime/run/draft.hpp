@@ -19,6 +19,8 @@ class Draft {
   RunState state;          ///< after the events so far
   Stamp stamp;
   Decided decision;
+  std::optional<ModelFacts>
+      briefing;  ///< of the model call that comes next, where its hooks have just spoken
 
   Timestamp now() const { return stamp.at; }
 
@@ -33,8 +35,12 @@ class Draft {
   // --- the loop, one step at a time (decide_loop.cpp)
   /// Goes on from wherever the run stands, as far as it goes without the world: at the end of every decision.
   void go_on();
-  /// Announces the next attempt of a model call, or stops the run on a limit.
+  /// Announces the next attempt of a model call, or stops the run on a limit. Does neither while hooks at
+  /// `pre_model` have to be asked.
   void request_model();
+  /// Whether the hooks at `pre_model` let the next attempt be announced; where they do not, the run ends or
+  /// waits for a person.
+  bool is_cleared();
   void pause(std::vector<PauseReason> reasons, std::optional<Timestamp> expires_at = std::nullopt);
   /// Goes on after a pause that lay over the run, if it was for this reason. Waiting for a person moves the
   /// deadline; waiting for a machine does not.

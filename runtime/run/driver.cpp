@@ -100,6 +100,7 @@ std::vector<Action> RunDriver::take(Signal signal, Stamp stamp) {
     if (const auto* ended = std::get_if<input::CallEnded>(&given->input))
       forget(CallEffect{ended->call_id, ended->attempt});
     if (const auto* judged = std::get_if<input::Judged>(&given->input)) forget(JudgeEffect{judged->call_id});
+    if (const auto* briefed = std::get_if<input::Briefed>(&given->input)) forget(briefed->effect);
     if (std::holds_alternative<input::Due>(given->input)) wake_at_.reset();
     inbox_.push_back(std::move(*given));
   } else if (std::holds_alternative<signal::Committed>(signal)) {
@@ -137,7 +138,7 @@ void RunDriver::committed() {
   for (const Event& event : done.decision.events) {
     context_->apply(event);
     if (const auto* requested = std::get_if<ModelRequested>(&event.payload))
-      late_text_ = requested->late_text;
+      late_text_ = requested->late_message();
   }
   if (done.given.token)
     actions_.push_back(action::Answer{done.given.token, Accepted{done.decision.accepted_seq}});
@@ -252,7 +253,9 @@ void RunDriver::append(Decided decision, signal::Given given, Stamp& stamp) {
 }
 
 void RunDriver::reconcile(Stamp& stamp) {
-  const std::vector<Effect> wanted = outstanding(state_, stamp.at);
+  std::vector<Effect> wanted = outstanding(state_, stamp.at);
+  // Nothing would come of it: no model call is announced.
+  if (holding_) std::erase_if(wanted, [](const Effect& e) { return std::holds_alternative<BriefEffect>(e); });
   const std::vector<Effect> running = started_;
   for (const Effect& effect : running) {
     if (contains(wanted, effect)) continue;
@@ -315,6 +318,10 @@ void RunDriver::start(const Effect& effect) {
     question.decision_point = parts_.decision_point;
     question.scopes = state_.scopes;
     actions_.push_back(action::StartJudging{*judge, std::move(question)});
+    return;
+  }
+  if (const auto* brief = std::get_if<BriefEffect>(&effect)) {
+    actions_.push_back(action::StartBriefing{*brief, question_of(tools_, row_of(state_), brief->step)});
     return;
   }
   const auto& wanted = std::get<CallEffect>(effect);

@@ -80,6 +80,12 @@ struct StartJudging {
   JudgeQuestion question;
 };
 
+/// Ask the hooks at `pre_model` about the model call that comes next.
+struct StartBriefing {
+  BriefEffect effect;
+  JudgeQuestion question;
+};
+
 struct Stop {
   Effect effect;
 };
@@ -115,6 +121,7 @@ using Action = std::variant<action::Append,
                             action::StartModel,
                             action::StartCall,
                             action::StartJudging,
+                            action::StartBriefing,
                             action::Stop,
                             action::Answer,
                             action::Publish,

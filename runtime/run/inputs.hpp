@@ -12,6 +12,36 @@
 
 namespace ratchet {
 
+// --- effects
+// --------------------------------------------------------------------------------------------------
+
+/// One attempt of a model call.
+struct ModelEffect {
+  std::uint32_t step = 0, attempt = 0;
+  auto operator<=>(const ModelEffect&) const = default;
+};
+
+/// One execution of a tool call.
+struct CallEffect {
+  std::string call_id;
+  std::uint32_t attempt = 0;
+  auto operator<=>(const CallEffect&) const = default;
+};
+
+/// The facts for judging a call.
+struct JudgeEffect {
+  std::string call_id;
+  auto operator<=>(const JudgeEffect&) const = default;
+};
+
+/// What the hooks at `pre_model` say about an attempt that is to be announced.
+struct BriefEffect {
+  std::uint32_t step = 0, attempt = 0;
+  auto operator<=>(const BriefEffect&) const = default;
+};
+
+using Effect = std::variant<ModelEffect, CallEffect, JudgeEffect, BriefEffect>;
+
 // --- inputs
 // ---------------------------------------------------------------------------------------------------
 
@@ -41,6 +71,12 @@ struct CallEnded {
 struct Judged {
   std::string call_id;
   CallFacts facts;
+};
+
+/// The hooks at `pre_model` have spoken.
+struct Briefed {
+  BriefEffect effect;
+  ModelFacts facts;
 };
 
 /// A person has decided. `facts` are about the arguments that would run, gathered when the decision came.
@@ -92,6 +128,7 @@ using Input = std::variant<input::Recovered,
                            input::ModelEnded,
                            input::CallEnded,
                            input::Judged,
+                           input::Briefed,
                            input::Decide,
                            input::UserToken,
                            input::Message,
@@ -99,29 +136,5 @@ using Input = std::variant<input::Recovered,
                            input::Stopped,
                            input::Resolve,
                            input::Resume>;
-
-// --- effects
-// --------------------------------------------------------------------------------------------------
-
-/// One attempt of a model call.
-struct ModelEffect {
-  std::uint32_t step = 0, attempt = 0;
-  auto operator<=>(const ModelEffect&) const = default;
-};
-
-/// One execution of a tool call.
-struct CallEffect {
-  std::string call_id;
-  std::uint32_t attempt = 0;
-  auto operator<=>(const CallEffect&) const = default;
-};
-
-/// The facts for judging a call.
-struct JudgeEffect {
-  std::string call_id;
-  auto operator<=>(const JudgeEffect&) const = default;
-};
-
-using Effect = std::variant<ModelEffect, CallEffect, JudgeEffect>;
 
 }  // namespace ratchet

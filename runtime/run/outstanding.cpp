@@ -12,10 +12,20 @@ void add_due(std::optional<Timestamp>& earliest, Timestamp at) {
 
 }  // namespace
 
+std::optional<BriefEffect> unbriefed(const RunState& state, Timestamp now) {
+  if (!state.started->pre_model_hooks || state.finished() || state.pause || state.cancel) return std::nullopt;
+  if (state.phase == Phase::retrying && state.model.retry_at <= now)
+    return BriefEffect{state.step, state.model.number + 1};
+  const bool told_more = state.phase == Phase::answered && state.messages_pending > 0;
+  if (state.phase == Phase::ready || told_more) return BriefEffect{state.step + 1, 1};
+  return std::nullopt;
+}
+
 std::vector<Effect> outstanding(const RunState& state, Timestamp now) {
   std::vector<Effect> effects;
   if (state.finished() || state.pause || state.cancel) return effects;
   if (state.phase == Phase::calling) effects.push_back(ModelEffect{state.step, state.model.number});
+  if (const auto brief = unbriefed(state, now)) effects.push_back(*brief);
   for (const OpenCall& call : state.calls) {
     if (call.under_way() && (!call.not_before || *call.not_before <= now))
       effects.push_back(CallEffect{call.call_id, call.attempt});
@@ -36,7 +46,7 @@ std::optional<Timestamp> next_due(const RunState& state, Timestamp now) {
     add_due(earliest, state.pause->expires_at);
     return earliest;
   }
-  if (state.phase == Phase::retrying) add_due(earliest, state.model.retry_at);
+  if (state.phase == Phase::retrying && !unbriefed(state, now)) add_due(earliest, state.model.retry_at);
   bool acting = false;
   for (const OpenCall& call : state.calls) {
     if (call.stage != CallStage::planned) continue;

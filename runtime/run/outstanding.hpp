@@ -11,6 +11,9 @@
 
 namespace ratchet {
 
+/// The attempt of a model call that is announced once its hooks have spoken; none: nothing waits for hooks.
+std::optional<BriefEffect> unbriefed(const RunState& state, Timestamp now);
+
 /// What should be under way and is not settled. A paused, cancelled or finished run wants nothing of the
 /// world.
 std::vector<Effect> outstanding(const RunState& state, Timestamp now);

@@ -4,11 +4,7 @@ namespace ratchet {
 
 JudgeQuestion question_of(const std::shared_ptr<const ToolBook>& tools,
                           const RunRow& row,
-                          std::string call_id,
-                          std::string_view tool,
-                          std::string args) {
-  const ToolManifest* manifest = tools->find(tool);
-  RATCHET_ENSURE(manifest, "a call that is judged has a manifest in its version");
+                          std::uint32_t step) {
   JudgeQuestion question;
   question.run_id = row.run_id;
   question.root_run_id = row.root_run_id;
@@ -16,11 +12,22 @@ JudgeQuestion question_of(const std::shared_ptr<const ToolBook>& tools,
   question.agent_id = row.agent_id;
   question.agent_version = row.agent_version;
   question.user_id = row.user_id;
-  question.step = row.step;
+  question.step = step;
+  question.agent = std::shared_ptr<const AgentVersion>(tools, &tools->agent());
+  return question;
+}
+
+JudgeQuestion question_of(const std::shared_ptr<const ToolBook>& tools,
+                          const RunRow& row,
+                          std::string call_id,
+                          std::string_view tool,
+                          std::string args) {
+  const ToolManifest* manifest = tools->find(tool);
+  RATCHET_ENSURE(manifest, "a call that is judged has a manifest in its version");
+  JudgeQuestion question = question_of(tools, row, row.step);
   question.call_id = std::move(call_id);
   question.args = std::move(args);
   question.tool = std::shared_ptr<const ToolManifest>(tools, manifest);
-  question.agent = std::shared_ptr<const AgentVersion>(tools, &tools->agent());
   question.hooks = tools->has_pre_tool_hooks();
   return question;
 }

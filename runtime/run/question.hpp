@@ -1,5 +1,5 @@
 #pragma once
-// What is asked outside about a call of a run.
+// What is asked outside about a call of a run, of a tool or of the model.
 
 #include <memory>
 #include <string>
@@ -17,5 +17,10 @@ JudgeQuestion question_of(const std::shared_ptr<const ToolBook>& tools,
                           std::string call_id,
                           std::string_view tool,
                           std::string args);
+
+/// The question about the model call of `step`, put to the hooks at `pre_model`.
+JudgeQuestion question_of(const std::shared_ptr<const ToolBook>& tools,
+                          const RunRow& row,
+                          std::uint32_t step);
 
 }  // namespace ratchet

@@ -18,11 +18,6 @@ Result<std::shared_ptr<const ToolBook>> ToolBook::make(std::shared_ptr<const Age
   return book;
 }
 
-bool ToolBook::has_hooks_at(HookPoint point) const {
-  const auto& hooks = agent_->definition.hooks;
-  return std::any_of(hooks.begin(), hooks.end(), [&](const HookRule& hook) { return hook.at == point; });
-}
-
 namespace {
 
 /// Station 5, as far as the token itself tells: empty, or what it lacks.

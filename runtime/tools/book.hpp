@@ -40,14 +40,12 @@ class ToolBook {
   Verdict judge(const CallQuestion& question) const;
 
   /// Whether hooks have to be asked before a call of this version can be judged.
-  bool has_pre_tool_hooks() const { return has_hooks_at(HookPoint::pre_tool); }
+  bool has_pre_tool_hooks() const { return agent_->definition.has_hooks_at(HookPoint::pre_tool); }
 
   /// Whether hooks see the result of a call before it is recorded.
-  bool has_post_tool_hooks() const { return has_hooks_at(HookPoint::post_tool); }
+  bool has_post_tool_hooks() const { return agent_->definition.has_hooks_at(HookPoint::post_tool); }
 
  private:
-  bool has_hooks_at(HookPoint point) const;
-
   std::shared_ptr<const AgentVersion> agent_;
   std::vector<ArgumentSchema> schemas_;                 ///< in the order of the version's tools
   std::vector<std::optional<PolicyVerdict>> policies_;  ///< where the arguments make no difference

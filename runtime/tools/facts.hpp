@@ -35,7 +35,15 @@ struct CallFacts {
   std::optional<AuthorizerFacts> authorizer;
 };
 
-/// A call about which facts are to be gathered.
+/// The word of the hooks at `pre_model` on the model call that comes next.
+struct ModelFacts {
+  /// clear: it may be made.   denied: a hook has refused it.   unanswered: a security hook gave no verdict.
+  enum class Outcome { clear, denied, unanswered } outcome = Outcome::clear;
+  std::string word = {};     ///< who refused it and why
+  std::string context = {};  ///< what the model is to be told in this one request
+};
+
+/// A call about which facts are to be gathered; of a model call, without `call_id`, `args` and `tool`.
 struct JudgeQuestion {
   RunId run_id, root_run_id;
   std::string team, agent_id, user_id;
@@ -65,7 +73,8 @@ class Judge {
   virtual void cancel(Ticket ticket) = 0;
 };
 
-/// Lets the version's hooks at `post_tool` see what a call returned, before anybody else does.
+/// Asks the version's hooks that do not judge calls of tools: those at `post_tool`, which see what a call
+/// returned before anybody else does, and those at `pre_model`.
 class Reviewer {
  public:
   virtual ~Reviewer() = default;
@@ -75,6 +84,11 @@ class Reviewer {
   /// ran.
   virtual Ticket review(JudgeQuestion question, CallEnd end, OnEnd on_end) = 0;
   virtual void cancel_review(Ticket ticket) = 0;
+
+  using OnBriefed = std::function<void(ModelFacts)>;
+  /// As `Judge::start`, about the model call of `question.step`.
+  virtual Ticket brief(JudgeQuestion question, OnBriefed on_briefed) = 0;
+  virtual void cancel_brief(Ticket ticket) = 0;
 };
 
 }  // namespace ratchet

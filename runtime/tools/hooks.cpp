@@ -21,12 +21,13 @@ std::string body_of(const HookRule& hook, const JudgeQuestion& question, const C
         .text("run_id", to_string(question.run_id))
         .number("step", question.step)
         .text("agent_id", question.agent_id)
-        .text("user_id", question.user_id)
-        .raw("call", json_object([&](JsonObject& call) {
-               call.text("call_id", question.call_id)
-                   .text("tool", question.tool->name)
-                   .raw("args", question.args);
-             }));
+        .text("user_id", question.user_id);
+    if (question.tool)
+      body.raw("call", json_object([&](JsonObject& call) {
+                 call.text("call_id", question.call_id)
+                     .text("tool", question.tool->name)
+                     .raw("args", question.args);
+               }));
     if (end) body.text("status", name(end->status)).text("result", end->text);
     body.boolean("replay", false);
   });
@@ -42,7 +43,7 @@ std::string one_line(std::string_view text) {
 }
 
 HookAnswer failed(std::string_view why) {
-  return {HookOutcome::failed, one_line(why), {}};
+  return {HookOutcome::failed, one_line(why), {}, {}};
 }
 
 /// Members that an answer may have, and no others: a slip of the pen must not read as consent.
@@ -54,6 +55,30 @@ std::string fault_of(const boost::json::object& answer, std::string_view rewrite
     if (!value.is_string()) return fmt::format("its {} is not a string", std::string_view(name));
   }
   return answer.contains("verdict") ? "" : "its answer has no verdict";
+}
+
+/// What an answer may have beside its verdict.
+std::string_view member_of(HookPoint at) {
+  switch (at) {
+    case HookPoint::pre_tool:
+      return "args";
+    case HookPoint::pre_model:
+      return "context";
+    default:
+      return "result";
+  }
+}
+
+/// The answer of a hook at `pre_model`, whose form has been looked at.
+HookAnswer model_answer(HookOutcome verdict, const boost::json::value* context) {
+  if (verdict == HookOutcome::rewrite) return failed("there is nothing to rewrite before a model call");
+  if (!context) return {verdict, {}, {}, {}};
+  if (verdict != HookOutcome::allow) return failed("its answer has context and does not allow the call");
+  if (!context->is_string()) return failed("its context is not a text");
+  std::string text = sanitize_utf8(std::string_view(context->get_string()));
+  if (text.size() > limits::hook_context_bytes_max)
+    return failed(fmt::format("its context is longer than {} bytes", limits::hook_context_bytes_max));
+  return {verdict, {}, {}, std::move(text)};
 }
 
 bool is_refusal(const HookAnswer& answer) {
@@ -87,20 +112,26 @@ HookAnswer read_hook_answer(HookPoint at, const ConnectorOutcome& outcome) {
   const auto* members = json->if_object();
   if (!members) return failed(fmt::format("its answer is {}", kind_name(*json)));
   const bool of_args = at == HookPoint::pre_tool;
-  const std::string_view member = of_args ? "args" : "result";
+  const std::string_view member = member_of(at);
   if (const auto fault = fault_of(*members, member); !fault.empty()) return failed(fault);
 
   const std::string_view word = members->at("verdict").get_string();
   const auto verdict = parse_enum<HookOutcome>(word);
   if (!verdict || *verdict == HookOutcome::failed) return failed(fmt::format("unknown verdict '{}'", word));
+  const auto* said = members->if_contains("reason");
+  const std::string reason = said ? one_line(said->get_string()) : std::string();
   const auto* rewrite = members->if_contains(member);
+  if (at == HookPoint::pre_model) {
+    HookAnswer answer = model_answer(*verdict, rewrite);
+    if (answer.outcome != HookOutcome::failed) answer.reason = reason;
+    return answer;
+  }
   if (rewrite && *verdict != HookOutcome::rewrite)
     return failed(fmt::format("its answer has {} and is no rewrite", member));
   if (*verdict == HookOutcome::rewrite &&
       !(rewrite && (of_args ? rewrite->is_object() : rewrite->is_string())))
     return failed(of_args ? "its rewrite has no object of args" : "its rewrite has no text as result");
-  HookAnswer answer{*verdict, {}, {}};
-  if (const auto* reason = members->if_contains("reason")) answer.reason = one_line(reason->get_string());
+  HookAnswer answer{*verdict, reason, {}, {}};
   if (rewrite && of_args) append_json(answer.rewrite, *rewrite);
   if (rewrite && !of_args) answer.rewrite = rewrite->get_string();
   return answer;
@@ -125,6 +156,19 @@ void take_answer(HookFacts& facts, JudgeQuestion& question, std::size_t number, 
                           : fmt::format("rewritten by hook {}{}", number, why);
   facts.args = answer.rewrite;
   question.args = std::move(answer.rewrite);
+}
+
+bool take_answer(ModelFacts& facts, std::size_t number, HookAnswer answer) {
+  if (is_refusal(answer)) {
+    const bool denied = answer.outcome == HookOutcome::deny;
+    facts.outcome = denied ? ModelFacts::Outcome::denied : ModelFacts::Outcome::unanswered;
+    facts.word = fmt::format("hook {}: {}", number, reason_of(answer));
+    facts.context.clear();
+    return false;
+  }
+  if (!facts.context.empty() && !answer.context.empty()) facts.context += '\n';
+  facts.context += answer.context;
+  return true;
 }
 
 bool has_result(const CallEnd& end) {

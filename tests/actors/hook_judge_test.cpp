@@ -382,5 +382,47 @@ TEST(HooksOfARun, AResultThatNoHookHasSeenIsWithheld) {
   }
 }
 
+/// How a run ends whose model calls a hook is asked about, and what its models were sent.
+std::pair<RunRow, std::vector<std::string>> briefed(std::optional<ConnectorOutcome> answer) {
+  std::vector<std::string> sent;
+  FakeModelClient models([&](const ModelCall& call) {
+    std::string body;
+    for (const auto& piece : call.body)
+      body += *piece;
+    sent.push_back(std::move(body));
+    return says("done");
+  });
+  auto agent = std::make_shared<AgentVersion>(*payer());
+  agent->definition.hooks = {{HookPoint::pre_model, "http://brief.example/", HookKind::security}};
+  TestNode test(
+      models, agent, [answer](const ConnectorCall&) -> std::optional<ConnectorOutcome> { return answer; });
+  HookJudge judge(test.connector, nullptr, nullptr);
+  test.reviewer = &judge;
+  test.restart();
+  const RunId run = test.start()->run_id;
+  const RunRow row = test.wait_for_row(run, [](const RunRow& each) {
+    return each.status == RunStatus::finished || each.status == RunStatus::paused;
+  });
+  test.node.reset();
+  return {row, sent};
+}
+
+TEST(HooksOfARun, TellTheModelWhatTheyWant) {
+  const auto [row, sent] = briefed(answered(200, R"({"verdict":"allow","context":"It rains in Lisbon."})"));
+  EXPECT_EQ(row.stop_reason, StopReason::final_answer);
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_THAT(sent[0], HasSubstr("It rains in Lisbon."));
+}
+
+TEST(HooksOfARun, KeepTheModelFromBeingCalled) {
+  const auto [denied_row, denied_sent] = briefed(answered(200, deny));
+  EXPECT_EQ(denied_row.stop_reason, StopReason::refused);
+  EXPECT_TRUE(denied_sent.empty());
+  const auto [waiting_row, waiting_sent] = briefed(answered(503, ""));
+  EXPECT_EQ(waiting_row.status, RunStatus::paused);
+  EXPECT_THAT(waiting_row.pause_reasons, ElementsAre(PauseReason::operator_));
+  EXPECT_TRUE(waiting_sent.empty());
+}
+
 }  // namespace
 }  // namespace ratchet

@@ -78,7 +78,7 @@ TEST(Agent, RefusesWithCodeAndPointer) {
       {R"("hooks":[{"at":"pre_tool","url":"http://h","timeout":1}])",
        ErrorCode::unknown_field,
        "/hooks/0/timeout"},
-      {R"("hooks":[{"at":"pre_model","url":"http://h"}])", later, "/hooks/0/at"},
+      {R"("hooks":[{"at":"pre_modle","url":"http://h"}])", bad, "/hooks/0/at"},
       {R"("approval":{"notify_url":""})", bad, "/approval/notify_url"},
       {R"("approval":{"notify_url":"file:///etc/passwd"})", bad, "/approval/notify_url"},
       {R"("approval":{"expires_seconds":0})", bad, "/approval/expires_seconds"},

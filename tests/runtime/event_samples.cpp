@@ -93,7 +93,8 @@ std::vector<Payload> payloads() {
                      1'024,
                      "[Now]",
                      5'000,
-                     {6'774, Usd{31'000'000}}},
+                     {6'774, Usd{31'000'000}},
+                     {}},
       ModelCompleted{
           2,
           ModelStop::tool_use,

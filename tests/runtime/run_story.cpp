@@ -98,6 +98,7 @@ RunStory::RunStory(Setting setting) : agent_(make_agent(setting)) {
   started.deadline_at = now_.plus_ms(setting.budgets.max_seconds * 1'000);
   started.result_cap_tokens = setting.result_cap_tokens;
   started.interactive = setting.interactive;
+  started.pre_model_hooks = agent_->definition.has_hooks_at(HookPoint::pre_model);
   started.scopes = setting.scopes;
   started.token_expires_at = setting.token_expires_at;
   decision_point_ = setting.decision_point;

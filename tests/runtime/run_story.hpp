@@ -66,6 +66,11 @@ class RunStory {
     return give(input::Judged{call_id, std::move(facts)});
   }
 
+  /// Of the hooks at `pre_model`, about the attempt that comes next.
+  std::string is_briefed(ModelFacts facts = {}) {
+    return give(input::Briefed{unbriefed(state_, now_).value_or(BriefEffect{}), std::move(facts)});
+  }
+
   /// On the approval of this call, which must be open. `edited`: canonical arguments.
   std::string approves(const std::string& call_id, std::optional<std::string> edited = std::nullopt);
   std::string rejects(const std::string& call_id);

@@ -96,6 +96,42 @@ TEST(Hooks, GiveNoVerdictByAnythingElse) {
   }
 }
 
+TEST(Hooks, AtPreModelAreAskedAboutTheStepAndMayTellTheModelSomething) {
+  JudgeQuestion asked = question();
+  asked.tool = nullptr;
+  const HookRule hook{HookPoint::pre_model, "http://h", HookKind::security};
+  EXPECT_EQ(hook_call(hook, asked).body,
+            R"({"at":"pre_model","run_id":"run_01JZZZZZZZZZZZZZZZZZZZZZZZ","step":3,"agent_id":"shop",)"
+            R"("user_id":"ada \"x\"","replay":false})");
+  const auto said = [](std::string body) {
+    return read_hook_answer(HookPoint::pre_model, answered(200, std::move(body)));
+  };
+  ModelFacts facts;
+  EXPECT_TRUE(take_answer(facts, 1, said(R"({"verdict":"allow","context":"It is\nraining."})")));
+  EXPECT_TRUE(take_answer(facts, 2, said(R"({"verdict":"allow"})")));
+  EXPECT_TRUE(take_answer(facts, 3, said(R"({"verdict":"allow","context":"Be brief."})")));
+  EXPECT_EQ(facts.context, "It is\nraining.\nBe brief.");
+  EXPECT_EQ(facts.outcome, ModelFacts::Outcome::clear);
+  EXPECT_FALSE(take_answer(facts, 4, said(R"({"verdict":"deny","reason":"not today"})")));
+  EXPECT_EQ(facts.outcome, ModelFacts::Outcome::denied);
+  EXPECT_EQ(facts.word, "hook 4: not today");
+  EXPECT_EQ(facts.context, "");
+
+  const std::string full(limits::hook_context_bytes_max, 'x');
+  EXPECT_EQ(said(R"({"verdict":"allow","context":")" + full + "\"}").context, full);
+  for (const std::string& body : {R"({"verdict":"allow","context":")" + full + "x\"}",
+                                  std::string(R"({"verdict":"allow","context":7})"),
+                                  std::string(R"({"verdict":"deny","context":"x"})"),
+                                  std::string(R"({"verdict":"rewrite","context":"x"})"),
+                                  std::string(R"({"verdict":"allow","args":{}})"),
+                                  std::string("{}")}) {
+    EXPECT_EQ(said(body).outcome, HookOutcome::failed) << body.substr(0, 60);
+    ModelFacts none;
+    EXPECT_FALSE(take_answer(none, 1, said(body)));
+    EXPECT_EQ(none.outcome, ModelFacts::Outcome::unanswered);
+  }
+}
+
 TEST(Hooks, ReasonsAreCutBetweenCodePoints) {
   std::string reason = "x";
   while (reason.size() < 2 * limits::hook_reason_bytes_max)

@@ -87,6 +87,8 @@ Agent draw_agent(Random& random) {
   if (random.chance(100)) definition.policy.insert(definition.policy.begin(), {"look_up", Decision::ask});
   if (random.chance(300))
     definition.hooks = {{HookPoint::pre_tool, "http://hook.example", HookKind::security}};
+  if (random.chance(200))
+    definition.hooks.push_back({HookPoint::pre_model, "http://hook.example", HookKind::security});
   definition.approval.expires_seconds = random.between(5, 200);
   if (random.chance(500)) definition.approval.remind_seconds = definition.approval.expires_seconds / 3;
   definition.result_cap_tokens = random.chance(300) ? 50 : 2'000;
@@ -130,6 +132,7 @@ RunStarted draw_run(Random& random, const Agent& agent, Timestamp now) {
   started.harness_version = "sim";
   started.result_cap_tokens = agent.version->definition.result_cap_tokens;
   started.interactive = agent.version->definition.interactive;
+  started.pre_model_hooks = agent.version->definition.has_hooks_at(HookPoint::pre_model);
   return started;
 }
 

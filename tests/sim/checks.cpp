@@ -71,7 +71,7 @@ void check_requests(Simulation& sim, const RunId& run, const std::vector<Event>&
     }
     std::string prompt = without_marks(std::move(*bytes));
     const std::string tail = render_tail(
-        started.model.providers[requested->provider], requested->max_tokens, requested->late_text, true);
+        started.model.providers[requested->provider], requested->max_tokens, requested->late_message(), true);
     if (!prompt.ends_with(tail)) sim.witness.complain(what + " has another tail");
     prompt.resize(prompt.size() - std::min(tail.size(), prompt.size()));
     if (!(sha256(prompt) == requested->prompt_hash)) sim.witness.complain(what + " has another prompt hash");

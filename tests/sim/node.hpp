@@ -80,6 +80,7 @@ class Node {
   void act(const ActorPtr& actor, action::StartModel& start);
   void act(const ActorPtr& actor, action::StartCall& start);
   void act(const ActorPtr& actor, action::StartJudging& start);
+  void act(const ActorPtr& actor, action::StartBriefing& start);
   void act(const ActorPtr& actor, action::Stop& stop);
   void act(const ActorPtr& actor, action::Answer& answer);
   void act(const ActorPtr& actor, action::Publish& publish);

@@ -120,6 +120,15 @@ void Node::act(const ActorPtr& actor, action::StartJudging& start) {
                          [this, actor, effect, ticket, input] { complete(actor, effect, ticket, input); });
 }
 
+void Node::act(const ActorPtr& actor, action::StartBriefing& start) {
+  const BriefEffect effect = start.effect;
+  const std::uint64_t ticket = ++made_;
+  actor->under_way[effect] = {ticket};
+  const Input input = input::Briefed{effect, draw_model_facts(sim_)};
+  sim_.schedule.after_us(sim_.random.between(0, sim_.fault(sim_.faults.slow) ? 20'000'000 : 400'000),
+                         [this, actor, effect, ticket, input] { complete(actor, effect, ticket, input); });
+}
+
 CallEnd Node::run_builtin(const ActorPtr& actor, const action::StartCall& start) {
   CallEnd end;
   const auto refuse = [&](const std::string& text) {

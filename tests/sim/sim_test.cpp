@@ -95,6 +95,7 @@ constexpr const char* wanted[] = {
     "run.resumed",
     "status check",
     "take-over",
+    "told by a hook",
     "token too late",
     "user_token.received",
 };

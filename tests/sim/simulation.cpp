@@ -36,6 +36,8 @@ void count(const Event& event, std::map<std::string, int>& seen) {
   if (const auto* paused = std::get_if<RunPaused>(&event.payload))
     for (const PauseReason reason : paused->reasons)
       ++seen["pause: " + std::string(name(reason))];
+  if (const auto* requested = std::get_if<ModelRequested>(&event.payload))
+    if (!requested->hook_text.empty()) ++seen["told by a hook"];
   if (const auto* failed = std::get_if<ModelFailed>(&event.payload))
     ++seen["failure: " + std::string(name(failed->kind))];
   if (const auto* result = std::get_if<ToolResult>(&event.payload)) {
@@ -91,6 +93,15 @@ CallFacts draw_facts(Simulation& sim, const JudgeQuestion& question) {
     const bool denies = sim.fault(sim.faults.denies);
     facts.authorizer = AuthorizerFacts{!denies, denies ? "no" : "ok"};
   }
+  return facts;
+}
+
+ModelFacts draw_model_facts(Simulation& sim) {
+  if (sim.fault(sim.faults.denies / 8)) return {ModelFacts::Outcome::denied, "hook 1: no", {}};
+  if (sim.fault(sim.faults.denies / 2))
+    return {ModelFacts::Outcome::unanswered, "hook 1: it did not answer", {}};
+  ModelFacts facts;
+  if (sim.random.chance(500)) facts.context = "The hook's words.";
   return facts;
 }
 

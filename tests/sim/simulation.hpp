@@ -72,5 +72,7 @@ Outcome simulate(std::uint64_t seed, bool tracing);
 
 /// What the hooks and the decision point say about a call, by the seed's mix of faults.
 CallFacts draw_facts(Simulation& sim, const JudgeQuestion& question);
+/// The same of a call of the model.
+ModelFacts draw_model_facts(Simulation& sim);
 
 }  // namespace ratchet::sim
