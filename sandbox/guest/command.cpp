@@ -14,10 +14,10 @@ using sandbox::EndedHow;
 
 namespace {
 
-/// Nothing of the guest's own environment.
-std::vector<std::string> environment_of(std::uint16_t proxy_port) {
+/// Nothing of the guest's own environment. PWD, since /workspace is a link, whose target nobody has to know.
+std::vector<std::string> environment_of(const std::string& directory, std::uint16_t proxy_port) {
   std::vector<std::string> out = {
-      "PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/tool", "LANG=C.UTF-8", "TERM=dumb"};
+      "PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/tool", "LANG=C.UTF-8", "PWD=" + directory};
   if (proxy_port == 0) return out;
   for (const char* name : {"http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"})
     out.push_back(std::string(name) + "=http://127.0.0.1:" + std::to_string(proxy_port));
@@ -57,7 +57,7 @@ void Command::start(const Frame& frame, std::uint16_t proxy_port) {
   cpu_before_us_ = reaped_cpu_us();
   input_.clear();
   input_left_ = limits.input_bytes;
-  spawn.environment = environment_of(proxy_port);
+  spawn.environment = environment_of(spawn.directory, proxy_port);
   const bool opened = open_streams(limits, spawn);
   const pid_t pid = opened ? spawn_process(identity_, spawn) : -errno;
   close_spawned(spawn);
