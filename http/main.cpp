@@ -164,6 +164,7 @@ SandboxMachineOptions sandbox_options(const ServerConfig& config,
   options.namespaces = std::move(namespaces);
   options.tier2 = tier_options(config.sandbox.tier2, config.sandbox.platform);
   options.tier3 = tier_options(config.sandbox.tier3, config.sandbox.platform);
+  options.protected_paths = config.sandbox.protected_paths;
   options.dial.private_hosts = config.private_hosts;
   options.dial.may_dial = [&transport](const sockaddr& address) { return transport.may_dial(address); };
   options.log = write_log;

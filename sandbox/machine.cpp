@@ -136,6 +136,7 @@ struct SandboxMachine::Parts {
     LocalWorkspacesOptions workspaces;
     workspaces.data_dir = options.data_dir;
     workspaces.tool_uid = workspaces.tool_gid = options.namespaces.kind == Kind::single ? 0 : tool_user;
+    if (options.protected_paths) workspaces.read_only_paths = *options.protected_paths;
     auto opened = LocalWorkspaces::open(workspaces);
     if (!opened) return tl::unexpected(opened.error());
     files = std::move(*opened);

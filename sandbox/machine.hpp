@@ -19,7 +19,9 @@ struct SandboxMachineOptions {
   std::string data_dir;                              ///< exists; only this process uses it
   sandbox::Namespaces namespaces;                    ///< as they were entered, first of all
   std::optional<sandbox::TierOptions> tier2, tier3;  ///< none: the tier is off
-  sandbox::DialRules dial;                           ///< of the way out
+  /// Of workspaces; none: `default_protected_paths` (sandbox/workspace/protection.hpp).
+  std::optional<std::vector<std::string>> protected_paths;
+  sandbox::DialRules dial;  ///< of the way out
   Log log;
 };
 

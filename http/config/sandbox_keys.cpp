@@ -84,6 +84,17 @@ constexpr Key<SandboxConfig> sandbox_keys[] = {
      [](std::string_view path, std::vector<ConfigKey>& out) {
        list_keys<SandboxConfig>(std::string(path) + ".", tier3_keys, out);
      }},
+    {"protected_paths",
+     "null",
+     "Paths of a workspace that no call changes, because something outside may run or trust them; null: "
+     "hooks and "
+     "configuration of git, start-up files of shells, settings of editors.",
+     [](SandboxConfig& c, const Value& v) -> Done {
+       if (v.kind == Value::Kind::null) return {};
+       c.protected_paths.emplace();
+       return read_list(
+           v, [&](const Value& item) { return read_text(item, c.protected_paths->emplace_back()); });
+     }},
 };
 
 }  // namespace

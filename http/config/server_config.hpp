@@ -4,6 +4,7 @@
 // the server sends are named by where they are read from.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -101,6 +102,8 @@ struct SandboxConfig {
   SandboxTierConfig tier2{.runtime = "crun", .pool = 4};
   SandboxTierConfig tier3{.runtime = "runsc", .pool = 2};
   GvisorPlatform platform = GvisorPlatform::systrap;  ///< of tier 3
+  /// Of a workspace, that calls cannot change; none: those of `sandbox/workspace/protection.hpp`.
+  std::optional<std::vector<std::string>> protected_paths;
 
   bool operator==(const SandboxConfig&) const = default;
 };

@@ -100,6 +100,7 @@ TEST(Config, TheHelpNamesEveryKeyOfTheContract) {
                            "sandbox.tier3.runtime",
                            "sandbox.tier3.platform",
                            "sandbox.tier3.pool",
+                           "sandbox.protected_paths",
                            "limits.concurrent_runs",
                            "limits.runs_per_team",
                            "limits.request_bytes",
@@ -331,6 +332,10 @@ TEST(Config, ReadsHowSandboxesAreStarted) {
   EXPECT_EQ(config.sandbox.tier3.runtime, "/opt/runsc");
   EXPECT_EQ(config.sandbox.platform, GvisorPlatform::ptrace);
   EXPECT_EQ(taken("sandbox: null").sandbox, SandboxConfig());
+  EXPECT_EQ(taken("sandbox: {protected_paths: null}").sandbox, SandboxConfig());
+  EXPECT_EQ(taken("sandbox: {protected_paths: []}").sandbox.protected_paths, std::vector<std::string>());
+  EXPECT_EQ(taken("sandbox: {protected_paths: [.git]}").sandbox.protected_paths,
+            std::vector<std::string>{".git"});
 }
 
 TEST(Config, RefusesATierThreeThatSharesTheKernel) {
