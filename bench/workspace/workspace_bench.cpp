@@ -16,9 +16,10 @@
 
 #include "sandbox/workspace/local_workspaces.hpp"
 
+namespace ratchet {
+
 namespace {
 
-using namespace ratchet;
 using Clock = std::chrono::steady_clock;
 
 constexpr int files = 1'000;
@@ -111,7 +112,10 @@ void measure(const std::string& data_dir, bool overlay) {
 
 }  // namespace
 
+}  // namespace ratchet
+
 int main(int argc, char** argv) {
+  using namespace ratchet;
   if (argc != 2) {
     fmt::print(stderr, "usage: bench_workspace DIRECTORY   (fresh; removed afterwards by you)\n");
     return 2;
