@@ -123,6 +123,6 @@ int main(int argc, char** argv) {
   for (const bool overlay : {true, false}) {
     const std::string data_dir = fmt::format("{}/{}", argv[1], overlay ? "overlay" : "copy");
     std::filesystem::create_directories(data_dir);
-    measure(data_dir, overlay);
+    ratchet::measure(data_dir, overlay);
   }
 }
