@@ -226,7 +226,7 @@ void Box::handle(GuestEvent event) {
 
     void operator()(const guest_event::SetUp&) {
       box.parts_.loop.cancel(std::exchange(box.alarm_, 0));
-      box.state_ = State::idle;
+      box.become_idle();
       if (!box.lease_->network_allow.empty()) {
         box.link_ = std::make_shared<Link>(box.parts_.loop, box.weak_from_this());
         box.egress_granted_ = true;

@@ -30,6 +30,7 @@ struct BoxParts {
   std::function<std::string(const RunId&)> workspace_of;
   std::int64_t create_timeout_ms;
   std::int64_t kill_grace_ms;
+  std::int64_t idle_freeze_ms;
 };
 
 class Box final : public std::enable_shared_from_this<Box> {
@@ -71,6 +72,11 @@ class Box final : public std::enable_shared_from_this<Box> {
   void flush();
   void stop_listening();
 
+  // Between two commands.
+  void become_idle();
+  void on_idle();
+  void start(const SandboxCommand& command);
+
   // How things end.
   void on_deadline();
   void on_ended(const guest_event::Ended& ended);
@@ -105,7 +111,8 @@ class Box final : public std::enable_shared_from_this<Box> {
   Channel channel_;
   Loop::Id readable_ = 0, writable_ = 0, alarm_ = 0;
   std::optional<SandboxLease> lease_;
-  OnDone pending_;  ///< of `begin` or `lease`
+  OnDone pending_;       ///< of `begin` or `lease`
+  bool frozen_ = false;  ///< while idle; or it is about to be
   std::optional<Running> running_;
   std::shared_ptr<Link> link_;
   bool egress_granted_ = false;

@@ -63,8 +63,32 @@ void Box::run(SandboxCommand command, SandboxHost::OnOutput on_output, SandboxHo
   running_->since_ms = Loop::now_ms();
   running_->memory_deaths_before = launched_->memory_deaths();
   set_alarm(command.timeout_ms + parts_.kill_grace_ms, &Box::on_deadline);
-  channel_.start(std::move(command));
+  if (!std::exchange(frozen_, false)) return start(command);
+  enqueue([](Launched& launched) { return launched.thaw(); },
+          [this, command = std::move(command)](const Result<void>& thawed) {
+            if (state_ != State::running) return;
+            if (running_->killed) return lose(SandboxEnd::Kind::killed, "it was killed before it began");
+            if (!thawed) return lose(SandboxEnd::Kind::lost, thawed.error().text);
+            start(command);
+          });
+}
+
+void Box::start(const SandboxCommand& command) {
+  channel_.start(command);
   flush();
+}
+
+void Box::become_idle() {
+  state_ = State::idle;
+  set_alarm(parts_.idle_freeze_ms, &Box::on_idle);
+}
+
+void Box::on_idle() {
+  frozen_ = true;
+  enqueue([](Launched& launched) { return launched.freeze(); },
+          [this](const Result<void>& frozen) {
+            if (!frozen) lose(SandboxEnd::Kind::lost, frozen.error().text);
+          });
 }
 
 void Box::kill() {
@@ -109,7 +133,7 @@ void Box::tell_end(Running running, std::uint64_t memory_deaths) {
   end.evidence.syscalls.insert(end.evidence.syscalls.end(), held.syscalls.begin(), held.syscalls.end());
   if (egress_granted_) parts_.egress.add_evidence(id_, end.evidence);
   if (goes_on_after(end.kind)) {
-    state_ = State::idle;
+    become_idle();
   } else {
     state_ = State::over;
     if (why_over_.empty()) why_over_ = "its last command ended it";

@@ -39,7 +39,8 @@ class LocalSandboxHost::Core {
               *egress,
               options.workspace_of ? options.workspace_of : [](const RunId&) { return std::string(); },
               options.create_timeout_ms,
-              options.kill_grace_ms} {}
+              options.kill_grace_ms,
+              options.idle_freeze_ms} {}
 
   /// Returns when no sandbox is left and none is being made.
   void close() {

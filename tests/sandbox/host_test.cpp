@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -51,12 +52,15 @@ std::vector<std::string> liar(const std::string& after_start) {
 
 class Host {
  public:
-  explicit Host(std::vector<std::string> words = plain_guest(), std::int64_t kill_grace_ms = 60'000)
+  explicit Host(std::vector<std::string> words = plain_guest(),
+                std::int64_t kill_grace_ms = 60'000,
+                std::int64_t idle_freeze_ms = 600'000)
       : launcher(std::make_shared<PlainLauncher>(std::move(words))) {
     SandboxHostOptions options;
     options.node = "0badcafe";
     options.launchers[2] = launcher;
     options.kill_grace_ms = kill_grace_ms;
+    options.idle_freeze_ms = idle_freeze_ms;
     options.workspace_of = [this](const RunId&) { return workspace; };
     host = std::make_unique<LocalSandboxHost>(std::move(options));
   }
@@ -104,6 +108,22 @@ class Host {
 };
 
 using Kind = SandboxEnd::Kind;
+
+void wait_until_frozen(const PlainState& state) {
+  while (!state.frozen)
+    std::this_thread::yield();
+}
+
+TEST(SandboxHostTest, RestsBetweenTwoCommands) {
+  Host host(plain_guest(), 60'000, 0);
+  const auto id = host.leased();
+  for (int i = 0; i < 3; ++i) {
+    wait_until_frozen(*host.launcher->last());
+    EXPECT_EQ(host.run(id, shell("echo awake")).out, "awake\n");
+  }
+  wait_until_frozen(*host.launcher->last());
+  EXPECT_TRUE(host.destroy(id).has_value()) << "also while it is frozen";
+}
 
 TEST(SandboxHostTest, MakesASandboxThatRestsUntilItIsLeased) {
   Host host;

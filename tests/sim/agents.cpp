@@ -40,8 +40,13 @@ std::vector<ToolManifest> all_tools() {
       tool("publish", SideEffects::external, Idempotency::none),
       tool("forbidden", SideEffects::external, Idempotency::none),
       tool("pay", SideEffects::external, Idempotency::key),
+      tool("edit", SideEffects::none, Idempotency::none),
       tool("mail", SideEffects::external, Idempotency::key),
   };
+  ToolManifest& edit = tools[tools.size() - 2];
+  edit.kind = ToolKind::command;
+  edit.tier = 3;
+  edit.filesystem = Filesystem::workspace;
   tools[1].repeatable = true;
   tools.back().auth = {true, {"mail"}, {}};
   for (const char* name :

@@ -37,12 +37,12 @@ struct Faults {
     faults.request_lost = maybe(400);
     faults.service_fails = maybe(300);
     faults.store_full = maybe(150);
-    faults.takeover = maybe(20);
+    faults.takeover = maybe(60);
     faults.load_fails = random.chance(100) ? 700 : maybe(150);
     faults.slow = maybe(60);
     faults.denies = maybe(300);
     faults.rewrites = maybe(300);
-    faults.token_late = maybe(100);
+    faults.token_late = maybe(500);
     faults.crashes_max = static_cast<int>(random.below(7));
     return faults;
   }

@@ -89,6 +89,9 @@ class Node {
   void act(const ActorPtr& actor, action::Passivate& passivate);
   void act(const ActorPtr& actor, action::GiveUp& gone);
   CallEnd run_builtin(const ActorPtr& actor, const action::StartCall& start);
+  void edit_files(const ActorPtr& actor,
+                  const action::StartCall& start,
+                  const std::function<void(CallEnd)>& done);
   void require_nothing_under_way(const Actor& actor, std::string_view when);
   void complete(const ActorPtr& actor, const Effect& effect, std::uint64_t ticket, const Input& input);
 

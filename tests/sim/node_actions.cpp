@@ -95,6 +95,7 @@ void Node::act(const ActorPtr& actor, action::StartCall& start) {
     return sim_.schedule.after_us(sim_.random.between(100, 5'000),
                                   [done, end = run_builtin(actor, start)] { done(end); });
   }
+  if (start.tool->uses_workspace()) return edit_files(actor, start, done);
   if (start.tool->auth.as_user && sim_.fault(sim_.faults.token_late)) {
     CallEnd end;
     end.kind = CallEnd::Kind::needs_user;
@@ -127,6 +128,31 @@ void Node::act(const ActorPtr& actor, action::StartBriefing& start) {
   const Input input = input::Briefed{effect, draw_model_facts(sim_)};
   sim_.schedule.after_us(sim_.random.between(0, sim_.fault(sim_.faults.slow) ? 20'000'000 : 400'000),
                          [this, actor, effect, ticket, input] { complete(actor, effect, ticket, input); });
+}
+
+/// A command in a sandbox: it leaves other files, sometimes the same, and sometimes it breaks down.
+void Node::edit_files(const ActorPtr& actor,
+                      const action::StartCall& start,
+                      const std::function<void(CallEnd)>& done) {
+  for (const auto& [effect, running] : actor->under_way) {
+    const auto* other = std::get_if<CallEffect>(&effect);
+    if (!other || running.ended || *other == start.effect) continue;
+    const OpenCall* call = actor->driver->state().find_call(other->call_id);
+    if (call && call->tool == start.tool->name)
+      sim_.witness.complain(fmt::format("{}: two calls are in the workspace", to_string(actor->run)));
+  }
+  CallEnd end;
+  end.sandbox = "tier 3: simulated";
+  if (sim_.fault(sim_.faults.service_fails)) {
+    end.status = ToolStatus::killed;
+    end.text = "[ended: it needed more than its memory]";
+    ++sim_.seen["sandbox broke down"];
+  } else if (!sim_.random.chance(200)) {
+    const std::string before = start.workspace ? to_string(*start.workspace) : "";
+    end.workspace = sha256(before + start.effect.call_id);
+    if (start.workspace) ++sim_.seen["files of an earlier call"];
+  }
+  sim_.schedule.after_us(sim_.random.between(1'000, 800'000), [done, end] { done(end); });
 }
 
 CallEnd Node::run_builtin(const ActorPtr& actor, const action::StartCall& start) {

@@ -73,6 +73,7 @@ constexpr const char* wanted[] = {
     "failure: permanent",
     "failure: rejected",
     "failure: transient",
+    "files of an earlier call",
     "gives up: stale_lease",
     "message.received",
     "no room",
@@ -93,10 +94,11 @@ constexpr const char* wanted[] = {
     "result: timeout",
     "rewritten",
     "run.resumed",
+    "sandbox broke down",
     "status check",
     "take-over",
-    "told by a hook",
     "token too late",
+    "told by a hook",
     "user_token.received",
 };
 

@@ -123,6 +123,12 @@ void Witness::started(const RunId& run, const action::StartCall& start) {
   if (planned->execution != start.execution) complain(what + " does something else than planned");
   if (!(planned->args_hash == sha256(start.args))) complain(what + " runs other arguments than planned");
   const ToolManifest& tool = *start.tool;
+  if (tool.uses_workspace()) {
+    const auto* files = find_last<ToolResult>(
+        run, [](const Event&, const ToolResult& result) { return result.workspace.has_value(); });
+    if (start.workspace != (files ? files->workspace : std::nullopt))
+      complain(what + " starts from other files than the call before it left");
+  }
   if (tool.side_effects == SideEffects::none || tool.idempotency != Idempotency::none) return;
   // Without idempotency only a person's word allows another execution.
   const auto& events = runs_[run].events;
