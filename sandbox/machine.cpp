@@ -15,6 +15,7 @@
 #include "sandbox/launch/bundle.hpp"
 #include "sandbox/launch/files.hpp"
 #include "sandbox/launch/slot.hpp"
+#include "sandbox/launch/sweep.hpp"
 #include "sandbox/workspace/local_workspaces.hpp"
 
 namespace ratchet {
@@ -126,13 +127,16 @@ struct SandboxMachine::Parts {
     auto label = node_label(root());
     if (!label) return tl::unexpected(label.error());
     node = *label;
+    sweep(machine);
     if (auto done = sandbox::make_rootfs(machine.places); !done) return tl::unexpected(done.error());
     if (auto done = sandbox::write_new(machine.places.guest(), sandbox::guest_image(), 0755); !done)
       return tl::unexpected(done.error());
     if (auto done = sandbox::share_slots(machine.places); !done) return tl::unexpected(done.error());
-    auto listener = sandbox::RefusalListener::open(machine.places.listener());
-    if (!listener) return tl::unexpected(listener.error());
-    refusals = std::move(*listener);
+    // Without it refused calls are refused all the same, and the tier says that nobody counts them.
+    if (auto listener = sandbox::RefusalListener::open(machine.places.listener()))
+      refusals = std::move(*listener);
+    else
+      options.log(LogLevel::warning, listener.error().text);
     LocalWorkspacesOptions workspaces;
     workspaces.data_dir = options.data_dir;
     workspaces.tool_uid = workspaces.tool_gid = options.namespaces.kind == Kind::single ? 0 : tool_user;
@@ -141,6 +145,16 @@ struct SandboxMachine::Parts {
     if (!opened) return tl::unexpected(opened.error());
     files = std::move(*opened);
     return machine;
+  }
+
+  /// Removes what this node left when it was killed.
+  void sweep(const sandbox::Machine& machine) {
+    const auto swept = sandbox::sweep(machine.places, machine.cgroups, fmt::format("ratchet-{}", node));
+    if (!swept)
+      options.log(LogLevel::error,
+                  fmt::format("of earlier sandboxes something is left: {}", swept.error().text));
+    else if (*swept > 0)
+      options.log(LogLevel::info, fmt::format("{} sandboxes of a killed node were removed", *swept));
   }
 
   std::shared_ptr<Launcher> launcher(std::uint32_t tier,

@@ -140,7 +140,7 @@ void read_both(const Child& child, int out, int err, Finished& to, Steady::time_
 
 }  // namespace
 
-Result<Child> start(const ChildPlan& plan) {
+Result<Child> start_child(const ChildPlan& plan) {
   const Fd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!nothing) return system_error("cannot open /dev/null");
   Prepared prepared{.argv = pointers(plan.argv),
@@ -192,7 +192,7 @@ Result<Finished> run(ChildPlan plan, std::int64_t timeout_ms) {
   if (!err) return tl::unexpected(err.error());
   plan.descriptors.try_emplace(1, out->write.get());
   plan.descriptors.try_emplace(2, err->write.get());
-  auto child = start(plan);
+  auto child = start_child(plan);
   if (!child) return tl::unexpected(child.error());
   out->write.reset();
   err->write.reset();

@@ -31,7 +31,7 @@ struct Child {
 
 /// The calling thread stands still until the program is executed. Any thread.
 /// Errors: sandbox_unavailable (it cannot be executed, or it cannot enter a group).
-Result<Child> start(const ChildPlan& plan);
+Result<Child> start_child(const ChildPlan& plan);
 
 /// Its exit status; of one that a signal ended, minus the signal's number. One that has not ended after
 /// `timeout_ms` is killed first. Errors: timeout.

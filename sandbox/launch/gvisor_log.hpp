@@ -19,6 +19,7 @@ class GvisorLog {
   explicit GvisorLog(std::string directory) : directory_(std::move(directory)) {}
 
   /// What was added since it was asked last. gVisor names a call once, however often it is tried.
+  /// Calls that are allowed in tier 2 are not evidence of anything.
   SandboxEvidence take();
 
  private:

@@ -63,15 +63,14 @@ Result<void> LocalSandbox::lease(const SandboxLease& lease, const std::string& w
   return fill_slot_with_nothing(parts_.places, parts_.name, writable, parts_.tool);
 }
 
-void LocalSandbox::find_processes(pid_t first) {
-  auto pids = cgroup_.processes();
-  if (first > 0) pids.push_back(first);
-  std::sort(pids.begin(), pids.end());
-  pids.erase(std::unique(pids.begin(), pids.end()), pids.end());
+void LocalSandbox::find_processes(std::vector<pid_t> known) {
+  for (const pid_t pid : cgroup_.processes())
+    if (parent_of(pid) == ::getpid()) known.push_back(pid);
+  std::sort(known.begin(), known.end());
+  known.erase(std::unique(known.begin(), known.end()), known.end());
   const std::scoped_lock lock(mutex_);
-  for (const pid_t pid : pids)
-    if (pid == first || parent_of(pid) == ::getpid())
-      if (auto process = open_process(pid)) processes_.push_back(std::move(process));
+  for (const pid_t pid : known)
+    if (auto process = pid > 0 ? open_process(pid) : Fd()) processes_.push_back(std::move(process));
 }
 
 void LocalSandbox::kill() {

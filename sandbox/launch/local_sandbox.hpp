@@ -50,9 +50,9 @@ class LocalSandbox final : public Launched {
 
   const LocalSandboxParts& parts() const { return parts_; }
 
-  /// The sandbox has started: finds those of its processes that are ours to wait for. `first` is one that is
-  /// known, or 0.
-  void find_processes(pid_t first);
+  /// The sandbox has started: finds those of its processes that are ours to wait for. `known` are some of it,
+  /// ours or not.
+  void find_processes(std::vector<pid_t> known);
 
  private:
   LocalSandbox(LocalSandboxParts parts, Cgroup cgroup)

@@ -60,9 +60,7 @@ OciLauncher::OciLauncher(Machine machine, OciRuntime runtime, RefusalListener* l
     : machine_(std::move(machine)), runtime_(std::move(runtime)), listener_(listener) {
   status_.available = true;
   status_.runtime = runtime_.version;
-  status_.weaker = machine_.namespaces.weaker;
-  status_.weaker.insert(
-      status_.weaker.end(), machine_.cgroups.missing.begin(), machine_.cgroups.missing.end());
+  status_.weaker = weaker(machine_);
   if (runtime_.kind != OciKind::runsc && listener_ == nullptr)
     status_.weaker.emplace_back("evidence: refused system calls are not counted");
 }
@@ -168,7 +166,7 @@ Result<void> OciLauncher::create_and_start(LocalSandbox& sandbox,
                       {{0, in}, {1, out}},
                       limits::sandbox_create_timeout_ms);
   if (!done) return done;
-  sandbox.find_processes(read_pid(pid_file));
+  sandbox.find_processes({read_pid(pid_file)});
   words = global_options(name);
   words.insert(words.end(), {"start", name});
   return command(std::move(words), nullptr, {}, limits::sandbox_create_timeout_ms);
@@ -194,7 +192,7 @@ Result<Started> OciLauncher::start_program(std::string_view name, std::vector<st
 }
 
 Result<Started> OciLauncher::start(std::string_view name) {
-  return start_program(name, {std::string(guest_program), "serve"});
+  return start_program(name, guest_words(machine_));
 }
 
 }  // namespace ratchet::sandbox

@@ -7,11 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/launch/cgroup.hpp"
 #include "sandbox/launch/launcher.hpp"
 #include "sandbox/launch/local_sandbox.hpp"
-#include "sandbox/launch/namespaces.hpp"
-#include "sandbox/launch/places.hpp"
+#include "sandbox/launch/machine.hpp"
 #include "sandbox/launch/refusals.hpp"
 
 namespace ratchet::sandbox {
@@ -23,12 +21,6 @@ struct OciRuntime {
   std::string program;               ///< absolute
   std::string version;               ///< "crun 1.8.1"
   std::string platform = "systrap";  ///< of runsc: systrap or ptrace
-};
-
-struct Machine {
-  Places places;
-  CgroupLayout cgroups;
-  Namespaces namespaces;
 };
 
 class OciLauncher final : public Launcher {

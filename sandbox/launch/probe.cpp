@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "runtime/limits.hpp"
+#include "sandbox/launch/bwrap_launcher.hpp"
 #include "sandbox/launch/child.hpp"
 #include "sandbox/launch/files.hpp"
 
@@ -88,6 +89,29 @@ std::string try_out(AnyLauncher& launcher, std::string_view node) {
   return {};
 }
 
+/// What `program --version` calls itself. Errors: sandbox_unavailable.
+Result<std::string> version_of(const std::string& program) {
+  ChildPlan ask;
+  ask.argv = {program, "--version"};
+  const auto printed = run(std::move(ask), version_timeout_ms);
+  if (!printed) return tl::unexpected(printed.error());
+  auto version = parse_version(program.substr(program.rfind('/') + 1), printed->out);
+  if (!version.empty()) return version;
+  return fail(ErrorCode::sandbox_unavailable,
+              fmt::format("{} --version tells no version: {}{}", program, printed->out, printed->err));
+}
+
+std::unique_ptr<Launcher> none(std::string runtime, std::string why) {
+  return std::make_unique<NoLauncher>(std::move(runtime), std::move(why));
+}
+
+template <class AnyLauncher>
+std::unique_ptr<Launcher> tried(std::unique_ptr<AnyLauncher> launcher, std::string_view node) {
+  auto why = try_out(*launcher, node);
+  if (why.empty()) return launcher;
+  return none(launcher->status().runtime, std::move(why));
+}
+
 }  // namespace
 
 std::string parse_version(std::string_view runtime, std::string_view printed) {
@@ -120,28 +144,21 @@ std::unique_ptr<Launcher> make_launcher(std::uint32_t tier,
                                         const Machine& machine,
                                         RefusalListener* listener,
                                         std::string_view node) {
-  const auto none = [](std::string runtime, std::string why) {
-    return std::make_unique<NoLauncher>(std::move(runtime), std::move(why));
-  };
+  const bool bwrap = options.kind == TierOptions::Kind::bwrap;
+  if (bwrap && tier != 2) return none("", "bubblewrap has no kernel of its own: it is for tier 2");
   if (machine.namespaces.kind == Namespaces::Kind::none) return none("", machine.namespaces.why);
-  const auto program = find_program(options.runtime);
-  if (program.empty()) return none("", fmt::format("{} is not installed", options.runtime));
+  const std::string wanted = bwrap ? "bwrap" : options.runtime;
+  const auto program = find_program(wanted);
+  if (program.empty()) return none("", fmt::format("{} is not installed", wanted));
+  const auto version = version_of(program);
+  if (!version) return none("", version.error().text);
+  if (bwrap) return tried(std::make_unique<BwrapLauncher>(machine, program, *version), node);
   const auto kind = kind_of(program);
-  if (!kind) return none("", fmt::format("{} is not crun, runc or runsc", program));
-  ChildPlan ask;
-  ask.argv = {program, "--version"};
-  const auto printed = run(std::move(ask), version_timeout_ms);
-  const auto version =
-      printed ? parse_version(program.substr(program.rfind('/') + 1), printed->out) : std::string();
-  if (version.empty())
-    return none(
-        "",
-        printed ? fmt::format("{} --version says nothing: {}", program, printed->err) : printed.error().text);
-  if (auto why = unfit(tier, *kind, version); !why.empty()) return none(version, std::move(why));
-  auto launcher = std::make_unique<OciLauncher>(
-      machine, OciRuntime{*kind, program, version, options.platform}, tier == 2 ? listener : nullptr);
-  if (auto why = try_out(*launcher, node); !why.empty()) return none(version, std::move(why));
-  return launcher;
+  if (!kind) return none(*version, fmt::format("{} is not crun, runc or runsc", program));
+  if (auto why = unfit(tier, *kind, *version); !why.empty()) return none(*version, std::move(why));
+  OciRuntime runtime{*kind, program, *version, options.platform};
+  return tried(std::make_unique<OciLauncher>(machine, std::move(runtime), tier == 2 ? listener : nullptr),
+               node);
 }
 
 }  // namespace ratchet::sandbox

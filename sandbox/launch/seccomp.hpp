@@ -7,6 +7,9 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/result.hpp"
+#include "sandbox/fd.hpp"
+
 namespace ratchet::sandbox {
 
 /// What ordinary programs need. `clone`, `socket` and `clone3` are not among them: they depend on arguments.
@@ -20,5 +23,9 @@ std::span<const unsigned> refused_clone_flags();
 /// The value of `linux.seccomp`, OCI runtime-spec 1.0. `listener` is the path of the socket that the runtime
 /// hands the notable calls to; empty: they are refused without anyone knowing.
 std::string oci_seccomp(const std::string& listener);
+
+/// The same filter as a program for the kernel, in a file in memory, at its start: what bubblewrap takes.
+/// Nobody is told of refused calls. Errors: sandbox_unavailable.
+Result<Fd> seccomp_program();
 
 }  // namespace ratchet::sandbox

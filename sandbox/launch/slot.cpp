@@ -1,6 +1,7 @@
 #include "sandbox/launch/slot.hpp"
 
 #include <cerrno>
+#include <fcntl.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
@@ -36,9 +37,13 @@ Result<void> make_slot(const Places& places, std::string_view name) {
 }
 
 Result<void> fill_slot(const Places& places, std::string_view name, const std::string& directory) {
-  const auto target = places.workspace(name);
-  if (::mount(directory.c_str(), target.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0 ||
-      ::mount(nullptr, target.c_str(), nullptr, MS_REMOUNT | MS_BIND | flags, nullptr) != 0)
+  // Made in full before it is put there: what is changed on it later does not arrive in the sandbox.
+  const Fd tree(::open_tree(AT_FDCWD, directory.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE));
+  mount_attr attributes{};
+  attributes.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+  if (!tree ||
+      ::mount_setattr(tree.get(), "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes) != 0 ||
+      ::move_mount(tree.get(), "", AT_FDCWD, places.workspace(name).c_str(), MOVE_MOUNT_F_EMPTY_PATH) != 0)
     return system_error(fmt::format("cannot mount {}", directory));
   return {};
 }

@@ -38,10 +38,10 @@ inline std::string random_label() {
 /// What a node has, without the node.
 class LiveNode {
  public:
-  explicit LiveNode(const std::string& data_dir, std::string label = random_label())
-      : label_(std::move(label)),
-        namespaces_(live_namespaces()),
-        machine_{Places(data_dir + "/sandbox"), find_cgroups(), namespaces_} {}
+  explicit LiveNode(const std::string& data_dir,
+                    std::string label = random_label(),
+                    const Namespaces& entered = live_namespaces())
+      : label_(std::move(label)), machine_{Places(data_dir + "/sandbox"), find_cgroups(), entered} {}
 
   Result<void> set_up() {
     const auto& places = machine_.places;
@@ -70,7 +70,6 @@ class LiveNode {
 
  private:
   std::string label_;
-  const Namespaces& namespaces_;
   Machine machine_;
   std::unique_ptr<RefusalListener> listener_;
 };
@@ -105,6 +104,11 @@ class Shell {
   std::string ask(std::string command) {
     say(std::move(command));
     return line().value_or("(no answer)");
+  }
+
+  bool has_something() const {
+    pollfd ready{started_.from_guest.get(), POLLIN, 0};
+    return !pending_.empty() || ::poll(&ready, 1, 0) != 0;
   }
 
   Launched& sandbox() { return *started_.sandbox; }

@@ -1,0 +1,89 @@
+// What a killed node leaves, and the nodes beside it.
+
+#include "sandbox/launch/sweep.hpp"
+
+#include <csignal>
+#include <sys/wait.h>
+
+#include <gmock/gmock.h>
+
+#include "tests/live/launch/fixture.hpp"
+
+namespace ratchet::sandbox {
+
+namespace {
+
+using testing::IsEmpty;
+
+/// A node in a process of its own, with two sandboxes of a runtime: one at work, one frozen. It says so with
+/// one byte, and then waits to be killed.
+[[noreturn]] void be_a_node(const std::string& data_dir,
+                            const std::string& label,
+                            const TierOptions& options,
+                            int ready) {
+  LiveNode node(data_dir, label, enter_namespaces());
+  if (!node.set_up()) ::_exit(1);
+  const auto launcher = node.launcher(options.runtime == "runsc" ? 3 : 2, options);
+  auto working = launcher->start(node.name(1)), resting = launcher->start(node.name(2));
+  if (!working || !resting || !resting->sandbox->freeze()) ::_exit(1);
+  Shell shell(*std::move(working));
+  if (shell.ask("sleep 1000 & echo at work") != "at work") ::_exit(1);
+  (void)!::write(ready, "1", 1);
+  for (;;)
+    ::pause();
+}
+
+class Sweep : public testing::TestWithParam<TierOptions> {};
+
+INSTANTIATE_TEST_SUITE_P(,
+                         Sweep,
+                         testing::Values(TierOptions{TierOptions::Kind::oci, "crun"},
+                                         TierOptions{TierOptions::Kind::oci, "runc"},
+                                         TierOptions{TierOptions::Kind::oci, "runsc"},
+                                         TierOptions{TierOptions::Kind::bwrap, "bwrap"}),
+                         [](const auto& info) { return info.param.runtime; });
+
+TEST_P(Sweep, RemovesWhatAKilledNodeLeftAndNothingOfItsNeighbour) {
+  const TemporaryDirectory dead_directory, living_directory;
+  const auto dead_label = random_label();
+  auto ready = make_pipe();
+  ASSERT_TRUE(ready);
+  const pid_t dead = ::fork();
+  if (dead == 0) be_a_node(dead_directory.path(), dead_label, GetParam(), ready->write.get());
+  ready->write.reset();
+  char byte = 0;
+  const bool started = ::read(ready->read.get(), &byte, 1) == 1;
+
+  LiveNode neighbour(living_directory.path());
+  const auto set_up = neighbour.set_up();
+  const auto launcher =
+      set_up ? neighbour.launcher(GetParam().runtime == "runsc" ? 3 : 2, GetParam()) : nullptr;
+  const bool can = started && set_up && launcher->status().available;
+  std::optional<Shell> living;
+  if (can) living.emplace(*launcher->start(neighbour.name(1)));
+
+  ::kill(dead, SIGKILL);
+  ::waitpid(dead, nullptr, 0);
+  if (!can) {
+    fprintf(stderr, "\n*** NOT TESTED: what a killed node leaves of %s ***\n\n", GetParam().runtime.c_str());
+    GTEST_SKIP();
+  }
+  const Places places(dead_directory.path() + "/sandbox");
+  const auto cgroups = find_cgroups();
+  EXPECT_EQ(cgroups_named(cgroups, dead_label + "-").size(), 2u);
+
+  const auto swept = sweep(places, cgroups, dead_label);
+  ASSERT_TRUE(swept) << swept.error().text;
+  EXPECT_EQ(*swept, 2u);
+  EXPECT_THAT(cgroups_named(cgroups, dead_label), IsEmpty());
+  EXPECT_TRUE(std::filesystem::is_empty(places.slots()));
+  EXPECT_TRUE(std::filesystem::is_empty(places.bundles()));
+  EXPECT_EQ(sweep(places, cgroups, dead_label).value_or(9), 0u);
+
+  EXPECT_EQ(living->ask("echo alive"), "alive");
+  EXPECT_TRUE(living->sandbox().destroy());
+}
+
+}  // namespace
+
+}  // namespace ratchet::sandbox
