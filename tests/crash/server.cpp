@@ -54,18 +54,15 @@ Answer request(
 
 }  // namespace
 
-Server::Server(const std::string& scenario) {
+Server::Server(const std::string& scenario, const std::string& more) {
   std::string pattern = (std::filesystem::temp_directory_path() / "ratchet-crash-XXXXXX").string();
   if (!::mkdtemp(pattern.data())) std::abort();
   directory_ = pattern;
   std::ofstream(directory_ / "scenario.yaml") << scenario;
   std::ofstream(directory_ / "ratchet.yaml")
       << "listen: 127.0.0.1:0\n"
-      << "data_dir: " << (directory_ / "data").string()
-      << "\n"
-      // No tool of these runs needs them, and trying the machine costs each of the many starts.
-      << "sandbox: {tier2: {launcher: none}, tier3: {launcher: none}}\n"
-      << "models:\n  scripted:\n    providers:\n"
+      << "data_dir: " << data_dir().string() << "\n"
+      << more << "models:\n  scripted:\n    providers:\n"
       << "      - {protocol: scripted, file: " << (directory_ / "scenario.yaml").string() << "}\n";
 }
 
@@ -85,7 +82,7 @@ void Server::start() {
   const auto ready = process_->line();
   ASSERT_TRUE(ready.has_value()) << errors();
   std::string address;
-  std::ifstream(directory_ / "data" / "listen") >> address;
+  std::ifstream(data_dir() / "listen") >> address;
   url_ = "http://" + address;
 }
 
@@ -112,7 +109,7 @@ void Server::follow(const std::string& run, std::uint64_t seq, long timeout_ms) 
 }
 
 int Server::verify_journal() const {
-  fakes::Process verify({program, "journal", "verify", "--data-dir", (directory_ / "data").string()},
+  fakes::Process verify({program, "journal", "verify", "--data-dir", data_dir().string()},
                         (directory_ / "verify").string());
   verify.rest();
   return verify.wait();

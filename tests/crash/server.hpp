@@ -14,10 +14,15 @@ struct Answer {
   std::string body;
 };
 
+/// Trying the machine costs each of the many starts, and most tools need no sandbox.
+inline constexpr const char* without_sandboxes =
+    "sandbox: {tier2: {launcher: none}, tier3: {launcher: none}}\n";
+
 class Server {
  public:
-  /// A configuration whose model `scripted` plays `scenario`; everything lives in a fresh directory.
-  explicit Server(const std::string& scenario);
+  /// A configuration whose model `scripted` plays `scenario`, with what else is to stand in it; everything
+  /// lives in a fresh directory.
+  explicit Server(const std::string& scenario, const std::string& more = without_sandboxes);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -34,6 +39,8 @@ class Server {
   /// `ratchet journal verify` on the data directory of a stopped server: its exit status.
   int verify_journal() const;
   std::string errors() const;
+
+  std::filesystem::path data_dir() const { return directory_ / "data"; }
 
  private:
   std::filesystem::path directory_;

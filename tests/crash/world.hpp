@@ -21,7 +21,8 @@ std::string text_at(const boost::json::value& value, const char* key);
 
 class World : public testing::Test {
  protected:
-  explicit World(const std::string& scenario) : server_(scenario) {}
+  explicit World(const std::string& scenario, const std::string& config = without_sandboxes)
+      : server_(scenario, config) {}
 
   struct Tool {
     std::string name, side_effects = "external";
