@@ -125,6 +125,8 @@ void Connection::credit(std::uint32_t bytes) {
 void Connection::closed(bool broken) {
   client_finished_ = true;
   if (broken || answered_) return over_();
+  // Half a request, whose rest does not come: it must not hold its place until the patience is over.
+  if (!request_) return finish();
   if (origin_) watch_again();
 }
 

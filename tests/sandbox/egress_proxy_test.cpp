@@ -29,8 +29,16 @@ class FakeLink final : public EgressLink {
     change([&] { granted_ += bytes; });
   }
 
-  void close(ConnectionId connection, bool) override {
-    change([&] { closed_[connection] = true; });
+  void close(ConnectionId connection, bool broken) override {
+    change([&] {
+      closed_[connection] = true;
+      broken_[connection] = broken;
+    });
+  }
+
+  bool is_broken(ConnectionId connection) {
+    const std::lock_guard lock(mutex_);
+    return broken_[connection];
   }
 
   std::string wait_for_end(ConnectionId connection) {
@@ -61,7 +69,7 @@ class FakeLink final : public EgressLink {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<ConnectionId, std::string> sent_;
-  std::map<ConnectionId, bool> closed_;
+  std::map<ConnectionId, bool> closed_, broken_;
   std::size_t granted_ = 0;
 };
 
@@ -212,6 +220,14 @@ TEST_F(Proxy, AListedNameThatLeadsInsideIsRefused) {
 TEST_F(Proxy, TheServersOwnAddressIsNeverDialled) {
   start({allowed}, [](const sockaddr&) { return false; });
   EXPECT_THAT(refused("CONNECT " + allowed + " HTTP/1.1\r\n\r\n"), StartsWith("HTTP/1.1 403"));
+}
+
+TEST_F(Proxy, AHeadWhoseRestDoesNotComeIsOverAtOnce) {
+  proxy->opened(1, 1);
+  proxy->data(1, 1, "GET http://" + allowed);
+  proxy->closed(1, 1, false);
+  EXPECT_EQ(link->wait_for_end(1), "");
+  EXPECT_FALSE(link->is_broken(1)) << "only when its time is over";
 }
 
 TEST_F(Proxy, AHeadThatDoesNotEndIsCutOff) {
