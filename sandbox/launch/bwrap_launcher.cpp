@@ -69,8 +69,9 @@ std::vector<std::string> bwrap_options(const Places& places, std::string_view na
   add(out, {"--perms", "1777", "--size", tmp, "--tmpfs", "/tmp"});
   add(out, {"--perms", "1777", "--size", home, "--tmpfs", "/home/tool"});
   add(out, {"--ro-bind", places.guest(), std::string(guest_program)});
-  // Read-only as such; what is mounted below it later is as it is mounted.
-  add(out, {"--ro-bind", places.slot(name), std::string(slot_inside)});
+  // The directory is root's, so nobody inside writes to it. Read-only it would make what is mounted below it
+  // later read-only too.
+  add(out, {"--bind", places.slot(name), std::string(slot_inside)});
   add(out,
       {"--info-fd", fmt::format("{}", info), "--seccomp", fmt::format("{}", filter), "--chdir", "/", "--"});
   return out;

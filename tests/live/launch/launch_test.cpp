@@ -21,6 +21,10 @@ struct Case {
   TierOptions options;
 };
 
+void PrintTo(const Case& each, std::ostream* out) {
+  *out << each.name;
+}
+
 const Case cases[] = {{"crun", 2, {TierOptions::Kind::oci, "crun"}},
                       {"runc", 2, {TierOptions::Kind::oci, "runc"}},
                       {"runsc", 3, {TierOptions::Kind::oci, "runsc"}},
