@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -37,8 +38,7 @@ class Echo final : public Egress {
 
   void data(SandboxId, ConnectionId connection, std::string_view bytes) override {
     auto& entry = connections_[connection];
-    if (entry.stalled) return;
-    entry.stalled = bytes.front() == 's';
+    if (!std::exchange(entry.begun, true)) entry.stalled = bytes.front() == 's';
     if (entry.stalled) return;
     entry.waiting += bytes;
     push(connection);
@@ -65,7 +65,7 @@ class Echo final : public Egress {
   struct Connection {
     std::string waiting;
     std::size_t may_send = limits::egress_window_bytes;
-    bool stalled = false, finished = false;
+    bool begun = false, stalled = false, finished = false;
   };
 
   void push(ConnectionId connection) {
