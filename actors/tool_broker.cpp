@@ -139,13 +139,7 @@ void ToolBroker::start_sandboxed(Ticket ticket,
   std::vector<WorkspaceFile> files;
   if (call.tool->uses_workspace() && !call.workspace) files = inputs_of(caller.run);
   const Sandboxes::Ticket at_sandboxes = sandboxes_.start(
-      caller.run,
-      call.tool,
-      std::move(*command),
-      call.workspace,
-      std::move(files),
-      [](std::string_view) {},
-      std::move(on_done));
+      caller.run, call.tool, std::move(*command), call.workspace, std::move(files), std::move(on_done));
   const std::lock_guard lock(mutex_);
   if (const auto entry = sandboxed_.find(ticket); entry != sandboxed_.end()) entry->second = at_sandboxes;
 }

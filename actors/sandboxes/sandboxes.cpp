@@ -50,7 +50,6 @@ Sandboxes::Ticket Sandboxes::start(const RunId& run,
                                    SandboxCommand command,
                                    std::optional<Hash> workspace,
                                    std::vector<WorkspaceFile> files,
-                                   SandboxHost::OnOutput on_output,
                                    OnDone on_done) {
   if (!parts_->desk) {
     CallEnd refused;
@@ -71,7 +70,6 @@ Sandboxes::Ticket Sandboxes::start(const RunId& run,
   job->command = std::move(command);
   job->workspace = workspace;
   job->files = std::move(files);
-  job->on_output = std::move(on_output);
   tell(parts_->desk, DoJob{std::move(job)});
   return ticket;
 }

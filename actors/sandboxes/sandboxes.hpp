@@ -43,14 +43,13 @@ class Sandboxes {
 
   // From any thread.
   /// `on_done` is called once, on another thread, unless `stop` came before. `workspace`: the snapshot that
-  /// the call starts from, where its tool uses the run's workspace. `on_output` gets what is written as it
-  /// comes. `files` are put into a workspace that has none yet.
+  /// the call starts from, where its tool uses the run's workspace. `files` are put into a workspace that has
+  /// none yet.
   Ticket start(const RunId& run,
                std::shared_ptr<const ToolManifest> tool,
                SandboxCommand command,
                std::optional<Hash> workspace,
                std::vector<WorkspaceFile> files,
-               SandboxHost::OnOutput on_output,
                OnDone on_done);
   /// After it returns, `on_done` does not begin any more. `gone` is called once nothing of the call is left
   /// running.

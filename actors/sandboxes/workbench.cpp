@@ -319,13 +319,11 @@ class Bench {
   void run(Work& work) {
     work.stage = Stage::running;
     if (work.files_put < work.job->files.size())
-      return tell(work.sandbox,
-                  RunInSandbox{std::make_shared<SandboxCommand>(put_command(work.job->files[work.files_put])),
-                               [](std::string_view) {}});
+      return tell(
+          work.sandbox,
+          RunInSandbox{std::make_shared<SandboxCommand>(put_command(work.job->files[work.files_put]))});
     ++parts_->counters.calls;
-    tell(work.sandbox,
-         RunInSandbox{std::shared_ptr<const SandboxCommand>(work.job, &work.job->command),
-                      work.job->on_output});
+    tell(work.sandbox, RunInSandbox{std::shared_ptr<const SandboxCommand>(work.job, &work.job->command)});
   }
 
   /// What the run begins with is put into the workspace before its first command.

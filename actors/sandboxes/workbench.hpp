@@ -22,7 +22,6 @@ struct SandboxJob {
   std::optional<Hash>
       workspace;  ///< the snapshot it starts from, where its tool uses one; none: no files yet
   std::vector<WorkspaceFile> files;  ///< put there first, where there are none yet
-  SandboxHost::OnOutput on_output;
 };
 
 // --- what it is told

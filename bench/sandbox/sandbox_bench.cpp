@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "sandbox/host.hpp"
 #include "sandbox/machine.hpp"
 
 namespace ratchet {
@@ -144,7 +145,9 @@ void measure_calls(Tier& tier) {
   row("the same after a rest (thawed)",
       median_of(
           5,
-          [] { std::this_thread::sleep_for(std::chrono::milliseconds(700)); },
+          [] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(SandboxHostOptions().idle_freeze_ms + 200));
+          },
           [&] { tier.run(id, true_words); }));
   row("python hello in a held sandbox", median_of(15, nothing, [&] { tier.run(id, python_words); }));
   row("destroy", median_of(1, nothing, [&] { tier.destroy(id); }));

@@ -180,12 +180,18 @@ bool Objects::Use::is_there(const ObjectName& name, std::uint64_t size) {
 }
 
 Result<Hash> Objects::Use::add_bytes(std::string_view bytes) {
-  const ObjectName name{sha256(bytes)};
+  return keep({sha256(bytes)}, bytes);
+}
+
+Result<Hash> Objects::Use::keep(const ObjectName& name, std::string_view bytes) {
   if (is_there(name, bytes.size())) return name.hash;
   std::string temporary;
   auto file = begin(temporary);
   if (!file) return tl::unexpected(file.error());
-  if (const int code = write_all(file->get(), bytes)) return unavailable("write", code);
+  if (const int code = write_all(file->get(), bytes)) {
+    unlinkat(objects_.temporary_.get(), temporary.c_str(), 0);
+    return unavailable("write", code);
+  }
   auto finished = finish(name, std::move(temporary), std::move(*file));
   if (!finished) return tl::unexpected(finished.error());
   return name.hash;
@@ -202,15 +208,7 @@ Result<Hash> Objects::Use::add_file(int fd, std::uint64_t size, bool executable)
   });
   if (done < 0) return fail(ErrorCode::workspace_refused, errno_text(errno));
   if (bytes.size() != size) return changed();
-  const ObjectName name{sha256(bytes), executable};
-  if (is_there(name, size)) return name.hash;
-  std::string temporary;
-  auto file = begin(temporary);
-  if (!file) return tl::unexpected(file.error());
-  if (const int code = write_all(file->get(), bytes)) return unavailable("write", code);
-  auto finished = finish(name, std::move(temporary), std::move(*file));
-  if (!finished) return tl::unexpected(finished.error());
-  return name.hash;
+  return keep({sha256(bytes), executable}, bytes);
 }
 
 /// Read twice where it is new: hashed, then copied. Most large files are there already.

@@ -84,6 +84,7 @@ class Objects {
     };
 
     bool is_there(const ObjectName& name, std::uint64_t size);
+    Result<Hash> keep(const ObjectName& name, std::string_view bytes);
     Result<Fd> begin(std::string& temporary);
     Result<void> finish(const ObjectName& name, std::string temporary, Fd file);
     Result<Hash> add_large(int fd, std::uint64_t size, bool executable);

@@ -12,6 +12,7 @@
 #include "tests/crash/gate.hpp"
 #include "tests/crash/remains.hpp"
 #include "tests/crash/world.hpp"
+#include "tests/fakes/not_tested.hpp"
 
 namespace ratchet::crashing {
 namespace {
@@ -53,11 +54,7 @@ class SandboxKill : public World {
 
   void SetUp() override {
     const auto missing = what_is_missing();
-    if (!missing.empty()) {
-      fprintf(
-          stderr, "\n*** NOT TESTED: the end of sandboxes with their server: %s ***\n\n", missing.c_str());
-      GTEST_SKIP() << missing;
-    }
+    if (!missing.empty()) return skip_not_tested("the end of sandboxes with their server", missing);
     server_.start();
     add_program("in_container", 2, "none");
     add_program("in_kernel", 3, "workspace");

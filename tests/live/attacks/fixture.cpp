@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "sandbox/launch/cgroup.hpp"
+#include "tests/fakes/not_tested.hpp"
 #include "tests/live/launch/fixture.hpp"
 
 namespace ratchet::attacks {
@@ -94,9 +95,7 @@ void Attack::SetUp() {
   if (!own_kernel()) options_.tier3.reset();
   machine_ = std::make_unique<SandboxMachine>(options_);
   const auto status = host().tier(GetParam());
-  if (status.available) return;
-  fprintf(stderr, "\n*** NOT TESTED: attacks on tier %u: %s ***\n\n", GetParam(), status.why.c_str());
-  GTEST_SKIP() << status.why;
+  if (!status.available) skip_not_tested("attacks on tier " + std::to_string(GetParam()), status.why);
 }
 
 void Attack::TearDown() {

@@ -11,6 +11,7 @@
 
 #include "sandbox/guest_image.hpp"
 #include "sandbox/host.hpp"
+#include "tests/fakes/not_tested.hpp"
 #include "tests/live/launch/fixture.hpp"
 
 namespace ratchet::sandbox {
@@ -38,10 +39,7 @@ class HostLive : public testing::TestWithParam<Case> {
     host_ = std::make_unique<LocalSandboxHost>(std::move(options));
   }
 
-  static void skip(const std::string& why) {
-    fprintf(stderr, "\n*** NOT TESTED: %s: %s ***\n\n", GetParam().name.c_str(), why.c_str());
-    GTEST_SKIP() << why;
-  }
+  static void skip(const std::string& why) { skip_not_tested(GetParam().name, why); }
 
   void put_guest() {
     const auto path = node_.machine().places.guest();

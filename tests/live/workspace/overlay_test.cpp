@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/fakes/not_tested.hpp"
 #include "tests/sandbox/workspace/fixture.hpp"
 
 namespace ratchet {
@@ -26,10 +27,8 @@ class Overlay : public WorkspaceFixture {
     options_.read_only_paths = {".git/config", ".git/hooks", ".bashrc"};
     options_.upper_bytes = 8u << 20;
     start();
-    if (workspaces_->weaker().empty()) return;
-    fprintf(
-        stderr, "SKIPPED, NOT TESTED: overlays of workspaces. %s\n", workspaces_->weaker().front().c_str());
-    GTEST_SKIP() << workspaces_->weaker().front();
+    if (!workspaces_->weaker().empty())
+      skip_not_tested("overlays of workspaces", workspaces_->weaker().front());
   }
 
   /// What a tool of the run would see if it tried: an errno, or 0.
