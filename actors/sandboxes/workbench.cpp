@@ -302,6 +302,7 @@ class Bench {
     if (holds) return false;  // it goes on when they are gone
     work.stage = Stage::opening;
     busy_opening_ = is_open_ = true;
+    files_.reset();
     parts_->workspaces.open(run_, work.job->workspace, [me = me()](Result<void> result) {
       tell(me, WorkspaceOpened{std::make_shared<Result<void>>(std::move(result))});
     });

@@ -178,8 +178,8 @@ void Draft::run_next_in_workspace() {
   const bool questions_open = state.any_call(CallStage::asked);
   for (const OpenCall& call : state.calls) {
     if (!uses_workspace(call)) continue;
-    const bool before_it =
-        call.stage == CallStage::judging || (call.stage == CallStage::planned && !call.awaits_user);
+    const bool before_it = call.stage == CallStage::judging || call.stage == CallStage::unknown ||
+                           (call.stage == CallStage::planned && !call.awaits_user);
     if (before_it) return;
     const bool may_run = (call.stage == CallStage::requested && call.allowed) ||
                          (call.stage == CallStage::approved && !questions_open);

@@ -98,6 +98,11 @@ void Connection::dialled(Dial::Outcome outcome) {
 }
 
 void Connection::answer(int status, std::string_view code, std::string_view text) {
+  // The origin may be answering already: nothing can be said in its place, and there may be no credit for it.
+  if (origin_) {
+    link_->close(id_, true);
+    return over_();
+  }
   if (!request_) request_.emplace();
   send(proxy_answer(status, code, text));
   finish();
