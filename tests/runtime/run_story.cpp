@@ -41,8 +41,13 @@ std::shared_ptr<const AgentVersion> make_agent(const Setting& setting) {
                   tool("order", SideEffects::external, Idempotency::key),
                   tool("mail", SideEffects::external, Idempotency::key)};
   agent->tools[1].repeatable = true;
+  ToolManifest build = tool("build", SideEffects::internal, Idempotency::none);
+  build.kind = ToolKind::command;
+  build.tier = 2;
+  build.filesystem = Filesystem::workspace;
   for (const std::size_t i : {agent->tools.size() - 2, agent->tools.size() - 1})
     agent->tools[i].auth = {true, {"mail"}, {}};
+  agent->tools.push_back(std::move(build));
   for (const ToolManifest& builtin : builtin_manifests())
     agent->tools.push_back(builtin);
   std::sort(

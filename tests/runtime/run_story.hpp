@@ -17,7 +17,8 @@ namespace ratchet::stories {
 /// What a story begins with. The tools are `read` (no effects), `poll` (the same, repeatable), `send` (takes
 /// a key), `transfer` (offers a status check), `publish` (neither), `secret` (denied by policy), `pay` (takes
 /// a key; a person decides), `mail` (takes a key; acts as the user, needs the scope `mail`), `order` (both at
-/// once), and those that ratchet brings along.
+/// once), `build` (a program that changes the workspace, and something else), and those that ratchet brings
+/// along.
 struct Setting {
   Budgets budgets;
   ModelConfig model = default_model();

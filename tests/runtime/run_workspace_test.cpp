@@ -73,6 +73,20 @@ TEST(Workspace, ACancelSettlesTheOneThatWaitedAsNotExecuted) {
   EXPECT_EQ(story.has_stopped(), "tool.result tool.result run.finished");
 }
 
+TEST(Workspace, ACallInDoubtHoldsTheFilesUntilAPersonHasDecided) {
+  RunStory story;
+  story.begin();
+  story.replies({call_of("build"), bash(1)});
+  EXPECT_EQ(running(story), Calls{"call_1_1"});
+  EXPECT_EQ(story.gets_lost("call_1_1"), "call.unknown run.paused") << "the next call has not been started";
+  EXPECT_EQ(story.resolves("call_1_1", CallOutcome::did_not_happen),
+            "call.resolved tool.planned run.resumed");
+  EXPECT_EQ(running(story), Calls{"call_1_1"}) << "it runs again, and alone";
+  EXPECT_EQ(leaves(story, "call_1_1", "one"), "tool.result tool.planned");
+  EXPECT_EQ(running(story), Calls{"call_1_2"});
+  leaves(story, "call_1_2", "two");
+}
+
 TEST(Workspace, ADenialBetweenTwoCallsHoldsNothingBack) {
   RunStory story;
   story.begin();

@@ -258,6 +258,21 @@ TEST_F(Proxy, ASandboxThatDoesNotReadHoldsUpNobody) {
   writer.join();
 }
 
+TEST_F(Proxy, ABodyThatBreaksWhileTheOriginAnswersIsCutOffAndNothingIsSaidBeyondTheCredit) {
+  proxy->opened(1, 1);
+  proxy->data(1, 1, "POST http://" + allowed + "/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n");
+  const Fd there = origin.accept();
+  const std::size_t window = limits::egress_window_bytes;
+  std::thread writer([&] {
+    const std::string much(64 << 20, 'x');
+    (void)::send(there.get(), much.data(), much.size(), MSG_NOSIGNAL);  // ends when the proxy hangs up
+  });
+  link->wait_for(1, window);
+  proxy->data(1, 1, "no chunk\r\n");
+  EXPECT_EQ(link->wait_for_end(1).size(), window);
+  writer.join();
+}
+
 TEST_F(Proxy, MoreConnectionsThanABoundAreNotTaken) {
   for (ConnectionId id = 1; id <= limits::egress_connections_max; ++id)
     proxy->opened(1, id);
