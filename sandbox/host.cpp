@@ -150,10 +150,10 @@ TierStatus LocalSandboxHost::tier(std::uint32_t tier) const {
 void LocalSandboxHost::create(std::uint32_t tier, OnCreated done) {
   const auto found = core_->options.launchers.find(tier);
   auto launcher = found == core_->options.launchers.end() ? nullptr : found->second;
-  const auto status = this->tier(tier);
-  core_->loop.post([core = core_.get(), launcher, status, tier, done = std::move(done)]() mutable {
-    if (launcher == nullptr || !status.available)
-      return done(fail(ErrorCode::sandbox_unavailable, "tier " + std::to_string(tier) + ": " + status.why));
+  core_->loop.post([core = core_.get(), launcher, tier, done = std::move(done)]() mutable {
+    if (launcher == nullptr)
+      return done(fail(ErrorCode::sandbox_unavailable,
+                       "no runtime for tier " + std::to_string(tier) + " is configured"));
     core->start(launcher, std::move(done));
   });
 }

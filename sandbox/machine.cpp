@@ -1,5 +1,6 @@
 #include "sandbox/machine.hpp"
 
+#include <chrono>
 #include <filesystem>
 #include <future>
 #include <map>
@@ -41,7 +42,7 @@ class NothingToLaunch final : public Launcher {
   std::string why_;
 };
 
-/// A tier that is being tried: whoever needs it waits for that.
+/// A tier that is being tried: a start waits for that, on the worker that does it; nobody else does.
 class BeingTried final : public Launcher {
  public:
   BeingTried(std::function<std::unique_ptr<Launcher>()> make, std::function<void(const TierStatus&)> tell)
@@ -53,7 +54,13 @@ class BeingTried final : public Launcher {
                     return made;
                   }).share()) {}
 
-  TierStatus status() const override { return launcher_.get()->status(); }
+  void wait() const { launcher_.wait(); }
+
+  TierStatus status() const override {
+    if (launcher_.wait_for(std::chrono::seconds(0)) == std::future_status::ready)
+      return launcher_.get()->status();
+    return {false, {}, "it is being tried", {}};
+  }
 
   Result<sandbox::Started> start(std::string_view name) override { return launcher_.get()->start(name); }
 
@@ -113,6 +120,7 @@ struct SandboxMachine::Parts {
   std::unique_ptr<sandbox::RefusalListener> refusals;
   std::unique_ptr<LocalWorkspaces> files;  ///< null: see `no_files`
   std::unique_ptr<NoWorkspaces> no_files;
+  std::vector<std::shared_ptr<BeingTried>> tried;
   std::unique_ptr<LocalSandboxHost> host;
 
   std::string root() const { return std::filesystem::absolute(options.data_dir).string() + "/sandbox"; }
@@ -170,7 +178,7 @@ struct SandboxMachine::Parts {
       say(nothing->status());
       return nothing;
     }
-    return std::make_shared<BeingTried>(
+    tried.push_back(std::make_shared<BeingTried>(
         [tier,
          wanted = *wanted,
          machine = *machine,
@@ -178,7 +186,8 @@ struct SandboxMachine::Parts {
          label = fmt::format("ratchet-{}-tier{}", node, tier)] {
           return sandbox::make_launcher(tier, wanted, machine, listener, label);
         },
-        say);
+        say));
+    return tried.back();
   }
 };
 
@@ -201,6 +210,11 @@ SandboxMachine::SandboxMachine(SandboxMachineOptions options)
 }
 
 SandboxMachine::~SandboxMachine() = default;
+
+void SandboxMachine::wait_until_tried() const {
+  for (const auto& tier : parts_->tried)
+    tier->wait();
+}
 
 SandboxHost& SandboxMachine::host() {
   return *parts_->host;

@@ -28,12 +28,14 @@ struct SandboxMachineOptions {
 class SandboxMachine {
  public:
   /// Removes what a dead node left behind, and returns. The tiers are tried meanwhile, on threads of their
-  /// own: whoever needs one before that is over waits.
+  /// own: a tier is not available before that is over, and a sandbox that is asked for waits.
   explicit SandboxMachine(SandboxMachineOptions options);
   /// Nothing may be under way. Nothing is left afterwards.
   ~SandboxMachine();
   SandboxMachine(const SandboxMachine&) = delete;
   SandboxMachine& operator=(const SandboxMachine&) = delete;
+
+  void wait_until_tried() const;
 
   SandboxHost& host();
   Workspaces& workspaces();

@@ -1,7 +1,6 @@
 #include "actors/sandboxes/sandbox_pool.hpp"
 
 #include <deque>
-#include <optional>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -51,12 +50,6 @@ class Pool {
   }
 
   void take(const caf::actor& holder) {
-    // Asked only when it matters: the machine is being tried while the server starts.
-    if (!available_) available_ = parts_->host.tier(tier_).available;
-    if (!*available_)
-      return refuse(
-          holder,
-          fmt::format("tier {} is not available on this server: {}", tier_, parts_->host.tier(tier_).why));
     if (closing_) return refuse(holder, "the server is shutting down");
     if (waiting_.size() >= limits::sandbox_calls_waiting_max)
       return refuse(holder, "too many calls wait for a sandbox; try again later");
@@ -79,6 +72,13 @@ class Pool {
   void failed(const caf::actor& sandbox, const std::string& why) {
     starting_.erase(sandbox.address());
     ++failures_;
+    // The machine has been tried by now. What it cannot do at all, it was said once that it cannot.
+    if (const TierStatus status = parts_->host.tier(tier_); !status.available) {
+      warm_wanted_ = 0;
+      for (const caf::actor& each : std::exchange(waiting_, {}))
+        refuse(each, fmt::format("tier {} is not available on this server: {}", tier_, status.why));
+      return;
+    }
     parts_->log(LogLevel::error, fmt::format("a sandbox of tier {} could not be started: {}", tier_, why));
     if (!waiting_.empty()) {
       refuse(waiting_.front(), why);
@@ -167,7 +167,6 @@ class Pool {
   Self* self_;
   SandboxParts* parts_ = nullptr;
   std::uint32_t tier_ = 0;
-  std::optional<bool> available_;
   bool closing_ = false;
   bool in_use_ = false;  ///< somebody has needed one: a tier that nobody uses costs nothing
   std::size_t warm_wanted_ = 0, failures_ = 0, counted_warm_ = 0;

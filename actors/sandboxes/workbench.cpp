@@ -163,12 +163,7 @@ class Bench {
     if (work == works_.end() || work->stopped) return;
     if (result) return run(*work);
     end(*held(sandbox.address()));
-    work->sandbox = nullptr;
-    if (++work->attempts < lease_attempts_max) {
-      take(*work);
-    } else {
-      finish(work, failure(result.error().text));
-    }
+    try_another(work, result.error().text);
     pump();
   }
 
@@ -235,6 +230,8 @@ class Bench {
         finish(work, {});
       } else if (work->stage == Stage::clearing) {
         command_over(work);
+      } else if (work->stage == Stage::leasing) {
+        try_another(work, "its keeper failed");
       } else {
         work->end = interpret(*work->job->tool,
                               work->job->command,
@@ -315,6 +312,13 @@ class Bench {
       if (!each.busy && each.tier == work.tier()) end(each);
     work.stage = Stage::taking;
     tell(pools_[tier_index(work.tier())], TakeSandbox{me()});
+  }
+
+  /// Its sandbox is of no use, and the command has not begun.
+  void try_another(WorkAt work, const std::string& why) {
+    work->sandbox = nullptr;
+    if (++work->attempts < lease_attempts_max) return take(*work);
+    finish(work, failure(why));
   }
 
   void run(Work& work) {

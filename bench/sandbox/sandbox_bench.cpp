@@ -181,6 +181,7 @@ void measure(const std::string& data_dir) {
   options.tier3.emplace().runtime = "runsc";
   options.log = [](LogLevel, const std::string& line) { fmt::print("{}\n", line); };
   SandboxMachine machine(std::move(options));
+  machine.wait_until_tried();
   for (const std::uint32_t number : {2u, 3u}) {
     const TierStatus status = machine.host().tier(number);
     if (!status.available) continue;

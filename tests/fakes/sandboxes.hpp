@@ -27,7 +27,8 @@ class FakeSandboxHost final : public SandboxHost {
     return {true, "fake", {}, {}};
   }
 
-  void create(std::uint32_t, OnCreated done) override {
+  void create(std::uint32_t tier, OnCreated done) override {
+    if (missing.contains(tier)) return done(fail(ErrorCode::sandbox_unavailable, "there is no runtime"));
     std::unique_lock lock(mutex_);
     if (creations_to_fail > 0) {
       --creations_to_fail;

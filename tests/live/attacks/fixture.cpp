@@ -94,6 +94,7 @@ void Attack::SetUp() {
   if (own_kernel()) options_.tier2.reset();
   if (!own_kernel()) options_.tier3.reset();
   machine_ = std::make_unique<SandboxMachine>(options_);
+  machine_->wait_until_tried();
   const auto status = host().tier(GetParam());
   if (!status.available) skip_not_tested("attacks on tier " + std::to_string(GetParam()), status.why);
 }
