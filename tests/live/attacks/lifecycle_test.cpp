@@ -68,6 +68,7 @@ TEST_P(Lifecycle, WithoutItsRuntimeATierIsNotThere) {
   for (const auto& [runtime, why] : runtimes) {
     tier->runtime = runtime;
     machine_ = std::make_unique<SandboxMachine>(options_);
+    machine_->wait_until_tried();
     EXPECT_FALSE(host().tier(GetParam()).available);
     EXPECT_THAT(host().tier(GetParam()).why, HasSubstr(why));
     const auto id = create();
