@@ -314,6 +314,7 @@ class RunShell {
 
   void act(action::StartCall& start) {
     const CallEffect effect = start.effect;
+    uses_sandboxes_ = uses_sandboxes_ || start.tool->sandboxed();
     // Stands until the result has come: also one that comes although the call was stopped is reviewed.
     if (start.review) to_review_[effect] = std::move(*start.review);
     call_tickets_[effect] = parts_->broker.start(
@@ -435,7 +436,7 @@ class RunShell {
     for (const auto& [call_id, ticket] : std::exchange(judge_tickets_, {}))
       parts_->judge.cancel(ticket);
     stop_briefing();
-    parts_->broker.release(run_);
+    if (std::exchange(uses_sandboxes_, false)) parts_->broker.release(run_);
     parts_->hub.end_preview(run_);
     if (std::exchange(counted_, false)) parts_->admission.leave(row_.team);
   }
@@ -460,6 +461,7 @@ class RunShell {
   std::optional<Error> gave_up_;  ///< why this activation ended; late commands are answered with it
   bool after_failure_ = false;
   bool counted_ = false;
+  bool uses_sandboxes_ = false;
   bool held_ = false;
   bool resting_ = false;
 };

@@ -122,9 +122,9 @@ void ToolBroker::start_sandboxed(Ticket ticket,
                                  const Caller& caller,
                                  const action::StartCall& call,
                                  OnDone done) {
-  if (auto why = over_rate(caller, call); !why.empty()) return done(ended(ToolStatus::error, std::move(why)));
   auto command = command_of(*call.tool, call.args);
   if (!command) return done(ended(ToolStatus::invalid, command.error().text));
+  if (auto why = over_rate(caller, call); !why.empty()) return done(ended(ToolStatus::error, std::move(why)));
   {
     const std::lock_guard lock(mutex_);
     sandboxed_.emplace(ticket, 0);
@@ -162,11 +162,11 @@ void ToolBroker::start_request(Ticket ticket,
                                const Caller& caller,
                                const action::StartCall& call,
                                OnDone done) {
-  if (auto why = over_rate(caller, call); !why.empty()) return done(ended(ToolStatus::error, std::move(why)));
   const bool check = call.execution == Execution::status_check;
   auto request = check ? render_status_check(*call.tool, call.args, call.idempotency_key, call.effect.call_id)
                        : render_call(*call.tool, call.args, call.idempotency_key);
   if (!request) return done(not_sent(call.execution, ToolStatus::invalid, request.error().text));
+  if (auto why = over_rate(caller, call); !why.empty()) return done(ended(ToolStatus::error, std::move(why)));
   auto sending =
       std::make_shared<Sending>(Sending{call.tool, call.execution, std::move(*request), {}, std::move(done)});
   // The entry stands before anything begins, because its end may come before that returns.

@@ -171,8 +171,7 @@ SandboxMachineOptions sandbox_options(const ServerConfig& config,
   return options;
 }
 
-/// Removes the files that no event names: a snapshot whose event was never written, and those of runs that
-/// are gone.
+/// Removes the files of snapshots that no event names: those whose event was never written.
 void sweep_workspaces(JournalReader& journal, Workspaces& workspaces) {
   const auto live = journal.snapshots();
   if (!live) return write_log(LogLevel::error, "the workspaces are not swept: " + live.error().text);

@@ -152,6 +152,8 @@ struct SandboxMachine::Parts {
     auto opened = LocalWorkspaces::open(workspaces);
     if (!opened) return tl::unexpected(opened.error());
     files = std::move(*opened);
+    for (std::string& weaker : files->weaker())
+      machine.namespaces.weaker.push_back(std::move(weaker));
     return machine;
   }
 

@@ -31,8 +31,8 @@ class Workers {
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  /// From any thread. What waits is bounded by limits::sandboxes_max: each has one task at a time, and a
-  /// kill.
+  /// From any thread. What waits is bounded by whoever submits: a sandbox has one task at a time and a kill,
+  /// a connection one look-up.
   void submit(std::function<void()> task) {
     {
       const std::lock_guard lock(mutex_);

@@ -1,6 +1,8 @@
 #include "actors/sandboxes/sandbox_pool.hpp"
 
+#include <algorithm>
 #include <deque>
+#include <unordered_map>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -59,6 +61,11 @@ class Pool {
     start_more();
   }
 
+  void forget_take(const caf::actor& holder) {
+    const auto last = std::find(waiting_.rbegin(), waiting_.rend(), holder);
+    if (last != waiting_.rend()) waiting_.erase(std::next(last).base());
+  }
+
   void warm(const caf::actor& sandbox) {
     starting_.erase(sandbox.address());
     failures_ = 0;
@@ -111,6 +118,7 @@ class Pool {
       warm_.pop_front();
       const caf::actor holder = std::move(waiting_.front());
       waiting_.pop_front();
+      holders_[sandbox.address()] = holder;
       tell(sandbox, BelongTo{holder});
       tell(holder, SandboxTaken{tier_, std::make_shared<Result<caf::actor>>(sandbox)});
     }
@@ -120,6 +128,9 @@ class Pool {
   /// For whoever waits, as many as wait; for the pool one at a time, so that a refill does not take the
   /// machine from the calls that run.
   void start_more() {
+    if (!closing_ && !waiting_.empty() && starting_.empty() && alive_.size() >= limits::sandboxes_max)
+      for (const auto& [sandbox, holder] : holders_)
+        tell(holder, GiveBackIdle{tier_});
     while (!closing_ && alive_.size() < limits::sandboxes_max) {
       const bool for_caller = starting_.size() < waiting_.size();
       const bool for_pool = in_use_ && starting_.empty() && warm_.size() < warm_wanted_ && failures_ == 0;
@@ -139,6 +150,7 @@ class Pool {
   void gone(const caf::actor_addr& address) {
     if (alive_.erase(address) == 0) return;
     starting_.erase(address);
+    holders_.erase(address);
     --parts_->counters.alive;
     std::erase_if(warm_, [&](const caf::actor& sandbox) { return sandbox.address() == address; });
     count();
@@ -172,6 +184,7 @@ class Pool {
   std::size_t warm_wanted_ = 0, failures_ = 0, counted_warm_ = 0;
   std::deque<caf::actor> warm_, waiting_;
   std::unordered_set<caf::actor_addr> alive_, starting_;
+  std::unordered_map<caf::actor_addr, caf::actor> holders_;  ///< of the sandboxes that were handed out
   Timer::Ticket retry_ = 0;
   std::function<void()> done_;
 };
@@ -182,6 +195,7 @@ caf::behavior pool_behavior(Self* self, SandboxParts* parts, std::uint32_t tier,
   self->state.begin(parts, tier, warm_wanted);
   return {
       [self](const TakeSandbox& take) { self->state.take(take.holder); },
+      [self](const ForgetTake& forget) { self->state.forget_take(forget.holder); },
       [self](const SandboxWarm& warm) { self->state.warm(warm.sandbox); },
       [self](const SandboxFailed& failed) { self->state.failed(failed.sandbox, failed.why); },
       [self](const Refill&) { self->state.refill(); },

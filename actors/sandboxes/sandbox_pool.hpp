@@ -17,6 +17,16 @@ struct TakeSandbox {
   caf::actor holder;
 };
 
+/// Of the `TakeSandbox` of this holder, one is not wanted any more. It may have been answered already.
+struct ForgetTake {
+  caf::actor holder;
+};
+
+/// Told to holders while others wait and no further sandbox may be started: what lies idle is to be ended.
+struct GiveBackIdle {
+  std::uint32_t tier = 0;
+};
+
 /// The holder monitors it, and ends it when it does not need it any more.
 struct SandboxTaken {
   std::uint32_t tier = 0;
@@ -37,5 +47,7 @@ caf::actor spawn_sandbox_pool(caf::actor_system& system,
 }  // namespace ratchet
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::TakeSandbox)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::ForgetTake)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::GiveBackIdle)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::SandboxTaken)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::ClosePool)

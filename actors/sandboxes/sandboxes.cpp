@@ -8,6 +8,28 @@
 
 namespace ratchet {
 
+namespace {
+
+/// Called once: by whoever has ended the call, or when that one has failed and its mail is gone with it.
+class Once {
+ public:
+  explicit Once(std::function<void()> what) : what_(std::move(what)) {}
+
+  ~Once() { call(); }
+
+  Once(const Once&) = delete;
+  Once& operator=(const Once&) = delete;
+
+  void call() {
+    if (const auto what = std::exchange(what_, nullptr)) what();
+  }
+
+ private:
+  std::function<void()> what_;
+};
+
+}  // namespace
+
 struct Sandboxes::Parts {
   SandboxOptions options;
   SandboxCounters counters;
@@ -77,7 +99,8 @@ Sandboxes::Ticket Sandboxes::start(const RunId& run,
 void Sandboxes::stop(Ticket ticket, std::function<void()> gone) {
   if (!parts_->desk) return gone();
   parts_->extract(ticket);
-  tell(parts_->desk, StopJob{ticket, std::move(gone)});
+  const auto once = std::make_shared<Once>(std::move(gone));
+  tell(parts_->desk, StopJob{ticket, [once] { once->call(); }});
 }
 
 void Sandboxes::release(const RunId& run) {
@@ -86,9 +109,9 @@ void Sandboxes::release(const RunId& run) {
 
 void Sandboxes::close() {
   if (!parts_->desk) return;
-  std::promise<void> closed;
-  tell(parts_->desk, CloseDesk{[&closed] { closed.set_value(); }});
-  closed.get_future().wait();
+  const auto closed = std::make_shared<std::promise<void>>();
+  tell(parts_->desk, CloseDesk{[closed] { closed->set_value(); }});
+  closed->get_future().wait();
   parts_->desk = nullptr;
 }
 

@@ -123,6 +123,11 @@ class Bench {
     pump();
   }
 
+  void give_back_idle(std::uint32_t tier) {
+    for (Held& each : held_)
+      if (!each.busy && each.tier == tier) end(each);
+  }
+
   void opened(const Result<void>& result) {
     const auto work = in_stage(Stage::opening);
     RATCHET_ENSURE(work != works_.end(), "a workspace is opened for a job");
@@ -307,9 +312,7 @@ class Bench {
   }
 
   void take(Work& work) {
-    // What lies idle here is given back first: it may be what another run waits for.
-    for (Held& each : held_)
-      if (!each.busy && each.tier == work.tier()) end(each);
+    give_back_idle(work.tier());  // it may be what another run waits for
     work.stage = Stage::taking;
     tell(pools_[tier_index(work.tier())], TakeSandbox{me()});
   }
@@ -349,7 +352,10 @@ class Bench {
   /// Nothing of the command runs any more.
   void command_over(WorkAt work) {
     work->sandbox = nullptr;
-    if (!work->in_workspace()) {
+    // Nobody would remember the snapshot of a call whose outcome is not known.
+    const bool in_doubt = work->end->kind == CallEnd::Kind::unknown;
+    if (in_doubt) files_.reset();
+    if (in_doubt || !work->in_workspace()) {
       const CallEnd end = std::move(*work->end);
       return finish(work, end);
     }
@@ -370,8 +376,10 @@ class Bench {
   void abandon(WorkAt work) {
     work->stopped = true;
     switch (work->stage) {
-      case Stage::waiting:
       case Stage::taking:
+        tell(pools_[tier_index(work->tier())], ForgetTake{me()});
+        return finish(work, {});
+      case Stage::waiting:
         return finish(work, {});
       case Stage::opening:
       case Stage::recording:
@@ -452,6 +460,7 @@ caf::behavior bench_behavior(Self* self,
       [self](const StopJob& stop) { self->state.stop_job(stop); },
       [self](const ReleaseBench&) { self->state.release(); },
       [self](const CloseBench&) { self->quit(); },
+      [self](const GiveBackIdle& give_back) { self->state.give_back_idle(give_back.tier); },
       [self](const SandboxTaken& taken) { self->state.taken(taken.tier, *taken.sandbox); },
       [self](const SandboxLeased& leased) { self->state.leased(leased.sandbox, *leased.result); },
       [self](const CommandEnded& ended) { self->state.ended(ended.sandbox, std::move(*ended.end)); },

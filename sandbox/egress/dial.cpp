@@ -61,6 +61,7 @@ Dial::Dial(Loop& loop,
   std::uint16_t port = 0;
   std::from_chars(endpoint.data() + colon + 1, endpoint.data() + endpoint.size(), port);
   workers.submit([&loop, self = std::weak_ptr(self_), resolver = rules_->resolver, host, port] {
+    if (self.expired()) return;  // the connection has gone: nobody's look-up holds up the others
     loop.post([self, addresses = resolver(host, port)]() mutable {
       if (const auto alive = self.lock()) (*alive)->resolved(std::move(addresses));
     });

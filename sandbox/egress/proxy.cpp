@@ -29,9 +29,12 @@ void EgressProxy::grant(SandboxId sandbox,
 }
 
 void EgressProxy::forget(SandboxId sandbox) {
-  loop_.post([this, sandbox] { sandboxes_.erase(sandbox); });
-  const std::lock_guard lock(mutex_);
-  evidence_.erase(sandbox);
+  // After what was posted before, which may still count something.
+  loop_.post([this, sandbox] {
+    sandboxes_.erase(sandbox);
+    const std::lock_guard lock(mutex_);
+    evidence_.erase(sandbox);
+  });
 }
 
 void EgressProxy::opened(SandboxId sandbox, ConnectionId connection) {

@@ -55,6 +55,14 @@ Mount memory_mount(std::string destination, std::uint64_t bytes, int files) {
       {"nosuid", "nodev", "mode=1777", fmt::format("size={}", bytes), fmt::format("nr_inodes={}", files)}};
 }
 
+/// What is mounted below /usr on the host is read-only inside too: for a runtime `ro` is of the top mount
+/// alone.
+Mount usr_mount(const BundleSpec& spec) {
+  std::vector<std::string> options = {"rbind", "ro", "nosuid", "nodev"};
+  if (!spec.own_kernel) options.insert(options.end(), {"rro", "rnosuid", "rnodev"});
+  return {"/usr", "bind", "/usr", options};
+}
+
 std::vector<Mount> mounts(const Places& places, const BundleSpec& spec) {
   constexpr int files = 20'000;
   std::vector<Mount> out = {
@@ -62,7 +70,7 @@ std::vector<Mount> mounts(const Places& places, const BundleSpec& spec) {
       {"/dev", "tmpfs", "tmpfs", {"nosuid", "noexec", "strictatime", "mode=755", "size=65536k"}},
       {"/dev/pts", "devpts", "devpts", {"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"}},
       memory_mount("/dev/shm", limits::sandbox_tmp_bytes, files),
-      {"/usr", "bind", "/usr", {"rbind", "ro", "nosuid", "nodev"}},
+      usr_mount(spec),
       {std::string(guest_program), "bind", places.guest(), {"bind", "ro", "nosuid", "nodev"}},
       memory_mount("/tmp", limits::sandbox_tmp_bytes, files),
       memory_mount("/home/tool", limits::sandbox_home_bytes, files),

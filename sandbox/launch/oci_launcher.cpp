@@ -141,7 +141,9 @@ Result<std::unique_ptr<LocalSandbox>> OciLauncher::make(const std::string& name)
     // What a runtime does not delete by itself is dead by now; only its notes are left.
     return done ? done : forget_notes(machine_.places.state(state_name(runtime_.kind)), name);
   };
-  return LocalSandbox::make(std::move(parts));
+  auto made = LocalSandbox::make(std::move(parts));
+  if (!made && listener_ != nullptr) listener_->forget(name);
+  return made;
 }
 
 Result<void> OciLauncher::create_and_start(LocalSandbox& sandbox,

@@ -121,6 +121,7 @@ class TestNode {
     served.config.name = "m";
     served.config.providers = {ProviderConfig{}};
     served.config.providers.front().protocol = Protocol::scripted;
+    served.max_concurrent = 10'000;
     options.served["m"] = served;
     options.concurrent_runs = concurrent_runs;
     if (judge) options.judge = judge;

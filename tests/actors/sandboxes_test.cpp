@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include "runtime/limits.hpp"
 #include "tests/actors/node_fixture.hpp"
 
 namespace ratchet {
@@ -221,6 +222,37 @@ TEST_F(InSandboxes, ThePoolIsFilledAheadAndEndsWithTheNode) {
   host->wait_for_alive(2);
   test->node.reset();
   EXPECT_EQ(host->alive(), 0u);
+}
+
+TEST_F(InSandboxes, WhatLiesIdleIsGivenBackWhenOthersWait) {
+  // Each run calls once and then waits for its model, with its sandbox.
+  start_node(
+      [](const ModelCall& call) -> std::optional<ModelOutcome> {
+        return call.step == 1 ? std::optional(bash("one")) : std::nullopt;
+      },
+      [](const SandboxLease&, const SandboxCommand&) { return wrote("ok"); });
+  test->concurrent_runs = 10'000;
+  start_again();
+  for (std::size_t i = 0; i <= limits::sandboxes_max; ++i)
+    ASSERT_TRUE(test->start());
+  host->wait_for_runs(limits::sandboxes_max + 1);
+  EXPECT_LE(host->alive(), limits::sandboxes_max);
+}
+
+TEST_F(InSandboxes, FilesOfACallInDoubtAreNotKept) {
+  auto deploy = parse_manifest(
+      R"({"name":"deploy","description":"Deploys.","kind":"command","side_effects":"internal",)"
+      R"("filesystem":"workspace","input_schema":{"type":"object"},"command":{"argv":["/bin/deploy"]}})");
+  ASSERT_TRUE(deploy) << deploy.error().text;
+  models_ = std::make_unique<FakeModelClient>(script({calls("deploy", "{}")}));
+  host = std::make_unique<FakeSandboxHost>(
+      [](const SandboxLease&, const SandboxCommand&) { return ended(SandboxEnd::Kind::timed_out); });
+  test = std::make_unique<TestNode>(*models_, agent_with({*deploy}));
+  start_again();
+  const RunId run = test->start()->run_id;
+  test->wait_for_row(run, [](const RunRow& row) { return row.status == RunStatus::paused; });
+  host->wait_for_alive(0);
+  EXPECT_EQ(files.taken, 0);
 }
 
 TEST_F(InSandboxes, ARunThatWaitsForAPersonHoldsNothing) {

@@ -347,7 +347,7 @@ TEST(SandboxHostTest, LeavesNothingWhenItEnds) {
   std::promise<SandboxEnd> ended;
   host.host->run(
       id,
-      shell("echo started; cat"),
+      shell("echo started; sleep 1000"),
       [&](std::string_view) { started.set_value(); },
       [&](SandboxEnd end) { ended.set_value(std::move(end)); });
   auto future = started.get_future();
