@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/context/settings.hpp"
 #include "runtime/model/config.hpp"
 #include "runtime/result.hpp"
 #include "runtime/run/budgets.hpp"
@@ -41,6 +42,13 @@ struct ApprovalSettings {
   std::string notify_url;           ///< empty: nobody is notified
 };
 
+/// What the runs of an agent may start below them.
+struct SubagentSettings {
+  std::vector<std::string> allow;  ///< agents of the same team; empty: none
+  std::uint32_t max_depth = 1;     ///< levels below a run
+  std::uint32_t max_children = 8;  ///< of one run, over its whole life
+};
+
 struct AgentDefinition {
   std::string agent_id;
   std::string model;  ///< the server's name of it
@@ -51,6 +59,8 @@ struct AgentDefinition {
       policy;  ///< the first match decides; nothing matches: read-only tools are allowed, others ask
   Budgets budgets;
   std::uint32_t result_cap_tokens = 2'000;
+  ContextSettings context;
+  SubagentSettings subagents;
   bool interactive = false;
   std::vector<HookRule> hooks;
   ApprovalSettings approval;

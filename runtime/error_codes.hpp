@@ -23,6 +23,7 @@
   X(unknown_artifact, 404, "There is no such artifact")                          \
   X(unknown_call, 404, "There is no such call in this run")                      \
   X(unknown_approval, 404, "There is no such approval in this run")              \
+  X(unknown_step, 404, "The run has no such step")                               \
   X(method_not_allowed, 405, "The path does not take this method")               \
   X(not_acceptable, 406, "None of the accepted types is offered")                \
   X(request_timeout, 408, "The request did not arrive in time")                  \
@@ -44,6 +45,8 @@
   X(edited_args_refused, 422, "The edited arguments were refused")               \
   X(approval_refused, 422, "The call is not allowed any more")                   \
   X(workspace_refused, 422, "The workspace cannot be recorded")                  \
+  X(not_replayable, 422, "The run cannot be replayed this way")                  \
+  X(import_refused, 422, "The file is not an export that can be taken")          \
   X(too_many_runs, 429, "Too many runs at once")                                 \
   X(too_many_requests, 429, "Too many requests")                                 \
   X(headers_too_large, 431, "The headers of the request are too large")          \

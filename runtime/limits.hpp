@@ -110,6 +110,31 @@ inline constexpr std::size_t todo_items_max = 100;         // more: the call is 
 inline constexpr std::uint32_t identical_calls_max = 2;    // the next one in a row stops the run
 inline constexpr std::size_t audit_violations_max = 100;   // of one run; more are not listed
 
+// --- sub-agents
+// -----------------------------------------------------------------------------------------------
+inline constexpr std::int64_t subagent_levels_max = 8;    // below a run; more: 422
+inline constexpr std::int64_t children_default = 8;       // of one run, over its whole life
+inline constexpr std::int64_t children_max = 64;          // of an agent's definition; more: 422
+inline constexpr std::size_t subagents_allowed_max = 64;  // agents in its list; more: 422
+inline constexpr std::int64_t child_share_divisor = 4;    // of what is left, where nothing is asked for
+inline constexpr std::int64_t child_tokens_min = 1'024;   // less to give: the call is answered with an error
+inline constexpr std::size_t child_input_bytes_max = 1u << 20;  // more: the call is `invalid`
+
+// --- context
+// --------------------------------------------------------------------------------------------------
+inline constexpr std::int64_t compact_at_permille_min = 100, compact_at_permille_max = 950;  // others: 422
+inline constexpr std::uint32_t compactions_in_vain_max = 2;  // without headroom; then `context_overflow`
+inline constexpr std::int64_t summary_tokens_max = 8'192;    // asked of the model for a hand-over note
+inline constexpr std::size_t summary_bytes_max = 64u << 10;  // of one; more is cut and said
+inline constexpr std::size_t stub_bytes = 300;               // of an old result in `layered`
+
+// --- replay
+// ---------------------------------------------------------------------------------------------------
+inline constexpr std::size_t replay_mocks_max = 256;             // more: 422
+inline constexpr std::size_t replay_patch_bytes_max = 4u << 20;  // more: 422
+inline constexpr std::size_t export_bytes_max = 1ull << 30;      // of one run; more: 422
+inline constexpr std::size_t prompt_matches_max = 1'000;         // of a search; more are not listed
+
 // --- redaction
 // ------------------------------------------------------------------------------------------------
 inline constexpr std::size_t redact_rules_bytes_max = 2u
@@ -146,7 +171,7 @@ inline constexpr std::size_t sandbox_arg_bytes_max = 120u
                                                      << 10;  // of one argument; the kernel's bound is 128 KiB
 // a command that makes more is killed, and what it wrote until then is its result
 inline constexpr std::size_t sandbox_output_bytes_max = 16u << 20;
-inline constexpr std::size_t sandboxes_max = 512;                // alive at once; further calls wait
+inline constexpr std::size_t sandboxes_max = 512;  // alive at once, of each tier; further calls wait
 inline constexpr std::size_t sandbox_calls_waiting_max = 4'096;  // for one; more: answered with an error
 inline constexpr std::size_t sandbox_pool_max =
     128;  // warm ones of a tier; a larger pool: refused at the start

@@ -167,6 +167,24 @@ void CallLedger::resolved(const CallResolved& resolved) {
   call->did_not_happen = !call->happened;
 }
 
+void CallLedger::spawned(const SubagentStarted& started) {
+  Call* call = find(started.call_id, "subagent.started");
+  if (!call) return;
+  findings_.require(call->stage == Stage::planned && call->tool == "spawn_agent" && !call->child,
+                    7,
+                    fmt::format("{} starts a sub-agent, unplanned or a second time", started.call_id));
+  call->child = started.child_run_id;
+}
+
+void CallLedger::returned(const SubagentFinished& finished) {
+  Call* call = find(finished.call_id, "subagent.finished");
+  if (!call) return;
+  findings_.require(call->child == finished.child_run_id,
+                    7,
+                    fmt::format("a sub-agent of {} ends that it did not start", finished.call_id));
+  call->child.reset();
+}
+
 void CallLedger::ended(const ToolResult& result) {
   Call* call = find(result.call_id, "tool.result");
   if (!call) return;
@@ -174,6 +192,7 @@ void CallLedger::ended(const ToolResult& result) {
   findings_.require(call->stage != Stage::replied, 2, fmt::format("{} was never asked for", result.call_id));
   findings_.require(
       call->stage != Stage::asked, 3, fmt::format("{} ends while a person is asked", result.call_id));
+  findings_.require(!call->child, 7, fmt::format("{} ends before its sub-agent", result.call_id));
   ++results_;
   findings_.require(result.order == results_,
                     2,

@@ -3,6 +3,7 @@
 // planned, and gets exactly one result. Private to the auditor.
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -26,6 +27,8 @@ class CallLedger {
   void decided(const ApprovalDecided& decided);
   /// A fresh token has come: nothing waits for one any more.
   void token_came();
+  void spawned(const SubagentStarted& started);
+  void returned(const SubagentFinished& finished);
   void ended(const ToolResult& result);
   void doubted(const CallUnknown& unknown);
   void resolved(const CallResolved& resolved);
@@ -56,6 +59,7 @@ class CallLedger {
     bool awaits_user = false;
     bool writes = false;
     std::uint32_t attempts = 0;
+    std::optional<RunId> child;   ///< its sub-agent is under way
     bool happened = false;        ///< a person has said so
     bool did_not_happen = false;  ///< likewise; allows one more attempt
     bool abandoned = false;       ///< settled as cancelled

@@ -138,6 +138,7 @@ void RunAudit::check(const ModelRequested& requested) {
 void RunAudit::check(const ModelCompleted& completed) {
   spend_.completed(completed);
   calls_.replied(completed);
+  waited_of_batch_us_ = 0;
   answered_ = !has_calls(completed) && completed.stop_reason != ModelStop::pause_turn;
 }
 
@@ -176,6 +177,26 @@ void RunAudit::check(const ToolResult& result) {
   findings_.require(result.cut_at <= result.bytes, 1, "a model is shown more than there is");
   artifacts(result.content);
   calls_.ended(result);
+}
+
+void RunAudit::check(const SubagentStarted& started) {
+  findings_.require(!cancelled_ && !pause_, 7, "a sub-agent is started in a pause or after a cancel");
+  spend_.given(started, deadline_at_);
+  calls_.spawned(started);
+}
+
+void RunAudit::check(const SubagentFinished& finished) {
+  artifacts(finished.result);
+  spend_.returned(finished);
+  calls_.returned(finished);
+  const std::int64_t more_us = std::max<std::int64_t>(finished.waited_us - waited_of_batch_us_, 0);
+  waited_of_batch_us_ += more_us;
+  deadline_at_.us += more_us;
+}
+
+void RunAudit::check(const ContextCompacted& compacted) {
+  findings_.require(compacted.up_to_seq < event_->seq, 6, "a compaction covers what is still to come");
+  findings_.require(compacted.tokens_after < compacted.tokens_before, 6, "a compaction gains nothing");
 }
 
 void RunAudit::check(const BudgetWarning& warning) {
@@ -243,9 +264,11 @@ void RunAudit::check(const RunResumed& resumed) {
   pause_.reset();
 }
 
-void RunAudit::check(const RunCancelRequested&) {
+void RunAudit::check(const RunCancelRequested& cancel) {
   findings_.require(!cancelled_, 2, "the run is cancelled twice");
+  findings_.require(!cancel.stop_reason || spend_.any_child(), 2, "a run that could end asks to be ended");
   cancelled_ = true;
+  ends_as_ = cancel.stop_reason;
 }
 
 void RunAudit::check(const RunFinished& finished) {
@@ -257,9 +280,11 @@ void RunAudit::check(const RunFinished& finished) {
 
 void RunAudit::check_reason(const RunFinished& finished) {
   const StopReason reason = finished.stop_reason;
-  findings_.require((reason == StopReason::cancelled) == cancelled_,
+  const bool as_cancelled = cancelled_ && !ends_as_;
+  findings_.require((reason == StopReason::cancelled) == as_cancelled,
                     2,
-                    fmt::format("the run ends as {}, cancelled: {}", name(reason), cancelled_));
+                    fmt::format("the run ends as {}, cancelled: {}", name(reason), as_cancelled));
+  findings_.require(!ends_as_ || reason == *ends_as_, 2, "the run ends for another reason than it said");
   findings_.require((reason == StopReason::final_answer) != finished.report.has_value(),
                     2,
                     "a report belongs to a run without a final answer");

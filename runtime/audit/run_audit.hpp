@@ -47,6 +47,9 @@ class RunAudit {
   void check(const ApprovalDecided& decided);
   void check(const UserTokenReceived& token);
   void check(const ToolResult& result);
+  void check(const SubagentStarted& started);
+  void check(const SubagentFinished& finished);
+  void check(const ContextCompacted& compacted);
   void check(const BudgetWarning& warning);
   void check(const CallUnknown& unknown);
   void check(const CallResolved& resolved);
@@ -67,6 +70,8 @@ class RunAudit {
   const Event* event_ = nullptr;  ///< the one that is looked at
 
   bool interactive_ = false, cancelled_ = false, finished_ = false, answered_ = false;
+  std::optional<StopReason> ends_as_;  ///< a cancel that the run asked for itself
+  std::int64_t waited_of_batch_us_ = 0;
   Timestamp deadline_at_;
   std::optional<Pause> pause_;
   std::uint32_t unread_ = 0;  ///< messages that no request has pulled in yet

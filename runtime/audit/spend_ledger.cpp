@@ -82,14 +82,14 @@ void SpendLedger::require_reservation(const ModelRequested& requested) {
       5,
       fmt::format("{} is reserved for what may cost {}", to_string(reserved.usd), to_string(needed)));
   findings_.require(
-      usage_.total() + reserved.tokens <= budgets_.max_tokens,
+      tokens_taken() + reserved.tokens <= budgets_.max_tokens,
       5,
       fmt::format(
-          "{} tokens used and {} reserved, of {}", usage_.total(), reserved.tokens, budgets_.max_tokens));
-  findings_.require(cost_ + reserved.usd <= budgets_.max_usd,
+          "{} tokens used and {} reserved, of {}", tokens_taken(), reserved.tokens, budgets_.max_tokens));
+  findings_.require(usd_taken() + reserved.usd <= budgets_.max_usd,
                     5,
                     fmt::format("{} used and {} reserved, of {}",
-                                to_string(cost_),
+                                to_string(usd_taken()),
                                 to_string(reserved.usd),
                                 to_string(budgets_.max_usd)));
 }
@@ -139,7 +139,34 @@ Usd SpendLedger::cost_of(const Usage& usage) const {
 }
 
 bool SpendLedger::overrun() const {
-  return usage_.total() > budgets_.max_tokens || cost_ > budgets_.max_usd;
+  return tokens_taken() > budgets_.max_tokens || usd_taken() > budgets_.max_usd;
+}
+
+void SpendLedger::given(const SubagentStarted& child, Timestamp deadline_at) {
+  const Share& share = child.share;
+  findings_.require(!overrun(), 5, "a sub-agent is started after an overrun");
+  findings_.require(
+      share.steps > 0 && share.tokens > 0 && share.usd.nano >= 0, 5, "a sub-agent gets no share");
+  findings_.require(child.deadline_at <= deadline_at, 5, "a sub-agent's deadline is after its parent's");
+  findings_.require(
+      shares_.emplace(child.child_run_id, share).second, 5, "a sub-agent's share is given twice");
+  held_ += share;
+  const bool covered = steps_taken() <= budgets_.max_steps && tokens_taken() <= budgets_.max_tokens &&
+                       usd_taken() <= budgets_.max_usd;
+  findings_.require(covered, 5, "a sub-agent is given more than its parent has left");
+}
+
+void SpendLedger::returned(const SubagentFinished& child) {
+  const auto given = shares_.find(child.child_run_id);
+  if (given == shares_.end())
+    return findings_.complain(5, "a sub-agent's share comes back twice, or from nowhere");
+  const Share& share = given->second;
+  findings_.require(child.used.steps >= 0 && child.used.steps <= share.steps,
+                    5,
+                    fmt::format("a sub-agent took {} steps, of {}", child.used.steps, share.steps));
+  held_ += {-share.steps, -share.tokens, Usd{-share.usd.nano}};
+  children_ += child.used;
+  shares_.erase(given);
 }
 
 void SpendLedger::warned(const BudgetWarning& warning) {
@@ -154,11 +181,11 @@ void SpendLedger::warned(const BudgetWarning& warning) {
   };
   switch (warning.which) {
     case BudgetKind::steps:
-      return expect(step_, budgets_.max_steps);
+      return expect(steps_taken(), budgets_.max_steps);
     case BudgetKind::tokens:
-      return expect(usage_.total(), budgets_.max_tokens);
+      return expect(tokens_taken(), budgets_.max_tokens);
     case BudgetKind::usd:
-      return expect(cost_.nano, budgets_.max_usd.nano);
+      return expect(usd_taken().nano, budgets_.max_usd.nano);
     case BudgetKind::seconds:
       return expect(warning.used, budgets_.max_seconds);
   }
@@ -169,10 +196,13 @@ void SpendLedger::finished(const RunFinished& finished) {
   findings_.require(finished.usage == usage_ && finished.cost_usd == cost_,
                     5,
                     "the totals are not the sum of what was used");
+  findings_.require(finished.subagents == children_, 5, "the totals of sub-agents are not their sum");
+  findings_.require(shares_.empty(), 7, "the run ends while a sub-agent is under way");
   findings_.require(
       finished.steps == step_, 5, fmt::format("{} steps are told of, there were {}", finished.steps, step_));
   if (finished.stop_reason == StopReason::step_limit)
-    findings_.require(step_ >= budgets_.max_steps, 5, "stopped on the step limit before it was reached");
+    findings_.require(
+        steps_taken() >= budgets_.max_steps, 5, "stopped on the step limit before it was reached");
 }
 
 }  // namespace ratchet

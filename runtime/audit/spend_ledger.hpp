@@ -3,6 +3,7 @@
 // the limits at every event, and nothing started after an overrun. Private to the auditor.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -19,6 +20,9 @@ class SpendLedger {
   void requested(const ModelRequested& requested, std::uint32_t step, Timestamp at);
   void completed(const ModelCompleted& completed);
   void failed(const ModelFailed& failed);
+  /// A sub-agent's share is given, and comes back. `deadline_at`: of the run, when it starts the sub-agent.
+  void given(const SubagentStarted& child, Timestamp deadline_at);
+  void returned(const SubagentFinished& child);
   void warned(const BudgetWarning& warning);
   void finished(const RunFinished& finished);
 
@@ -29,11 +33,20 @@ class SpendLedger {
   /// A provider has used more than was reserved: nothing may start any more.
   bool overrun() const;
 
+  bool any_child() const { return !shares_.empty(); }
+
  private:
   void require_order(const ModelRequested& requested, std::uint32_t step, Timestamp at);
   void require_reservation(const ModelRequested& requested);
   void settle(std::uint32_t attempt, const Usage& usage, Usd cost);
   Usd cost_of(const Usage& usage) const;
+
+  /// Used by the run and by what is below it, and held for sub-agents that are under way.
+  std::int64_t tokens_taken() const { return usage_.total() + children_.tokens + held_.tokens; }
+
+  std::int64_t steps_taken() const { return step_ + children_.steps + held_.steps; }
+
+  Usd usd_taken() const { return cost_ + children_.usd + held_.usd; }
 
   Findings& findings_;
   Budgets budgets_;
@@ -48,6 +61,8 @@ class SpendLedger {
   std::optional<std::uint32_t> next_provider_;  ///< … or there
   Usage usage_;
   Usd cost_;
+  std::map<RunId, Share> shares_;  ///< of the sub-agents under way
+  Share held_, children_;          ///< all of those; used by the sub-agents that have ended
   std::set<BudgetKind> warned_;
 };
 

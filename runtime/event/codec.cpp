@@ -12,9 +12,12 @@ namespace ratchet {
 namespace {
 
 constexpr char format_number = 1;
+constexpr std::uint64_t replayed_flag = 64;
+
+static_assert(std::variant_size_v<Payload> < replayed_flag);
 
 void write_envelope(const Event& event, std::string& out) {
-  fields::put_varint(out, event.payload.index() + 1);
+  fields::put_varint(out, (event.payload.index() + 1) | (event.replayed ? replayed_flag : 0));
   fields::put_varint(out, event.seq);
   fields::put_varint(out, fields::zigzag(event.at.us));
   fields::put_varint(out, event.step);
@@ -38,7 +41,9 @@ std::uint32_t read_u32(fields::Input& input) {
 }
 
 const char* read_event(fields::Input& input, Event& event) {
-  const std::uint64_t type = input.varint();
+  const std::uint64_t type_and_flag = input.varint();
+  event.replayed = type_and_flag & replayed_flag;
+  const std::uint64_t type = type_and_flag & ~replayed_flag;
   event.seq = input.varint();
   event.at.us = fields::unzigzag(input.varint());
   event.step = read_u32(input);

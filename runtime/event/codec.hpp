@@ -7,8 +7,9 @@
 //            (strings, hashes, ids as raw bytes; nested values; lists repeat the field, so an empty list is
 //            absent)
 //   fields that hold their default are not written; unknown numbers are skipped; an unknown enum is `corrupt`
-//   event    varint type number, varint seq, zigzag at, varint step, varint lease, varint length, payload
-//   value record   one append: u8 format (1), 32 bytes head before, 16 bytes salt, varint count, events
+//   event    varint type number (plus 64: replayed), varint seq, zigzag at, varint step, varint lease, varint
+//   length, payload value record   one append: u8 format (1), 32 bytes head before, 16 bytes salt, varint
+//   count, events
 //
 // The audit chain (event/chain.hpp) is over these bytes.
 

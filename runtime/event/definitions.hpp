@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "runtime/content.hpp"
+#include "runtime/context/settings.hpp"
 #include "runtime/model/config.hpp"
 #include "runtime/model/reply.hpp"
+#include "runtime/replay/origin.hpp"
 #include "runtime/run/budgets.hpp"
 #include "runtime/sandbox/command.hpp"
 #include "runtime/time.hpp"
@@ -80,6 +82,9 @@ struct RunStarted {
   Json labels{"{}"};
   std::optional<Timestamp> token_expires_at;  ///< of the user's token; absent: it does not expire, or is none
   bool pre_model_hooks = false;               ///< its version has hooks that are asked before each model call
+  ContextSettings context;
+  std::uint32_t subagent_levels = 0;   ///< of sub-agents that may be below it; 0: it starts none
+  std::optional<ReplayOrigin> replay;  ///< with `replay_of`
 
   static constexpr std::string_view type = "run.started";
   bool operator==(const RunStarted&) const = default;
@@ -111,6 +116,9 @@ struct RunStarted {
     visit(23, "labels", self.labels);
     visit(24, "token_expires_at", self.token_expires_at);
     visit(25, "pre_model_hooks", self.pre_model_hooks);
+    visit(26, "context", self.context);
+    visit(27, "subagent_levels", self.subagent_levels);
+    visit(28, "replay", self.replay);
   }
 };
 
@@ -300,6 +308,7 @@ struct ToolResult {
   std::string sandbox;            ///< in which it ran; empty: in none
   std::optional<Hash> workspace;  ///< the snapshot after it; absent: it cannot have changed the workspace
   std::optional<SandboxEvidence> evidence;  ///< of what the sandbox held back
+  ResultSource source = ResultSource::execution;
 
   static constexpr std::string_view type = "tool.result";
   bool operator==(const ToolResult&) const = default;
@@ -316,6 +325,7 @@ struct ToolResult {
     visit(8, "sandbox", self.sandbox);
     visit(9, "workspace", self.workspace);
     visit(10, "evidence", self.evidence);
+    visit(11, "source", self.source);
   }
 };
 
@@ -476,6 +486,8 @@ struct RunResumed {
 struct RunCancelRequested {
   std::string by;
   std::string reason;
+  std::optional<StopReason> stop_reason =
+      {};  ///< the run ends by itself, and its sub-agents first; absent: cancelled
 
   static constexpr std::string_view type = "run.cancel_requested";
   bool operator==(const RunCancelRequested&) const = default;
@@ -484,6 +496,73 @@ struct RunCancelRequested {
   static void fields(Self& self, Visit&& visit) {
     visit(1, "by", self.by);
     visit(2, "reason", self.reason);
+    visit(3, "stop_reason", self.stop_reason);
+  }
+};
+
+/// A sub-agent begins: a run of its own, whose first event is in the same append. Its share is held from what
+/// its parent has left until it ends.
+struct SubagentStarted {
+  std::string call_id;
+  RunId child_run_id;
+  std::string agent_id;
+  std::uint32_t agent_version = 0;
+  Share share;
+  Timestamp deadline_at;  ///< of the child, as it starts
+
+  static constexpr std::string_view type = "subagent.started";
+  bool operator==(const SubagentStarted&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "call_id", self.call_id);
+    visit(2, "child_run_id", self.child_run_id);
+    visit(3, "agent", self.agent_id);
+    visit(4, "agent_version", self.agent_version);
+    visit(5, "share", self.share);
+    visit(6, "deadline_at", self.deadline_at);
+  }
+};
+
+/// A sub-agent has ended, and all below it: what it left of its share is its parent's again.
+struct SubagentFinished {
+  std::string call_id;
+  RunId child_run_id;
+  StopReason stop_reason = StopReason::final_answer;
+  Share used;
+  std::int64_t waited_us = 0;  ///< for people: its deadline moved by it, and so does its parent's
+  Content result;              ///< its final message, or why there is none
+
+  static constexpr std::string_view type = "subagent.finished";
+  bool operator==(const SubagentFinished&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "call_id", self.call_id);
+    visit(2, "child_run_id", self.child_run_id);
+    visit(3, "stop_reason", self.stop_reason);
+    visit(4, "used", self.used);
+    visit(5, "waited_us", self.waited_us);
+    visit(6, "result", self.result);
+  }
+};
+
+/// What was said up to `up_to_seq` is in the context as this summary only; the journal keeps all of it.
+struct ContextCompacted {
+  std::uint64_t up_to_seq = 0;
+  std::string summary;
+  std::int64_t tokens_before = 0;  ///< estimated, of the whole request
+  std::int64_t tokens_after = 0;
+
+  static constexpr std::string_view type = "context.compacted";
+  bool operator==(const ContextCompacted&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "up_to_seq", self.up_to_seq);
+    visit(2, "summary", self.summary);
+    visit(3, "tokens_before", self.tokens_before);
+    visit(4, "tokens_after", self.tokens_after);
   }
 };
 
@@ -528,6 +607,7 @@ struct RunFinished {
   std::int64_t steps = 0;
   Usage usage;
   Usd cost_usd;
+  Share subagents;  ///< used by all runs below this one; not in the fields before
 
   static constexpr std::string_view type = "run.finished";
   bool operator==(const RunFinished&) const = default;
@@ -541,6 +621,7 @@ struct RunFinished {
     visit(5, "steps", self.steps);
     visit(6, "usage", self.usage);
     visit(7, "cost_usd", self.cost_usd);
+    visit(8, "subagents", self.subagents);
   }
 };
 
@@ -563,7 +644,10 @@ using Payload = std::variant<RunStarted,          // 1, since format 1
                              ApprovalRequired,    // 16
                              ApprovalReminded,    // 17
                              ApprovalDecided,     // 18
-                             UserTokenReceived>;  // 19
+                             UserTokenReceived,   // 19
+                             SubagentStarted,     // 20
+                             SubagentFinished,    // 21
+                             ContextCompacted>;   // 22
 
 struct Event {
   std::uint64_t seq = 0;  ///< 1, 2, 3 … in its run
@@ -571,6 +655,8 @@ struct Event {
   std::uint32_t step = 0;  ///< the first model call is step 1; 0 before it
   std::uint32_t lease_version = 0;
   Payload payload;
+  bool replayed =
+      false;  ///< taken over from the run that is replayed: it counts as a step, and costs nothing
 
   bool operator==(const Event&) const = default;
 };

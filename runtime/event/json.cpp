@@ -140,6 +140,7 @@ void write_payload(const RunFinished& finished, JsonWriter& writer) {
   writer(0, "steps", finished.steps);
   writer(0, "usage", finished.usage);
   writer(0, "cost_usd", finished.cost_usd);
+  writer(0, "subagents", finished.subagents);
 }
 
 }  // namespace
@@ -153,6 +154,7 @@ void write_json(const Event& event, std::string& out, const RunId* run_id) {
   writer(0, "step", event.step);
   if (run_id) writer(0, "run_id", *run_id);
   writer(0, "lease_version", event.lease_version);
+  if (event.replayed) writer(0, "replayed", true);
   std::visit([&](const auto& payload) { write_payload(payload, writer); }, event.payload);
   out += '}';
 }

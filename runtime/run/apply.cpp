@@ -72,6 +72,7 @@ class Folder {
     state_.final_text.clear();
     state_.calls.clear();
     state_.results_of_batch = 0;
+    state_.waited_of_batch_us = 0;
     for (const ReplyBlock& block : completed.content) {
       if (block.type == ReplyBlockType::text) state_.final_text += block.text;
       if (block.type != ReplyBlockType::call) continue;
@@ -177,6 +178,31 @@ class Folder {
     if (!open) state_.phase = Phase::ready;
   }
 
+  void operator()(const SubagentStarted& started) {
+    state_.children_held += started.share;
+    ++state_.children;
+    if (OpenCall* call = state_.find_call(started.call_id))
+      call->child = OpenChild{started.child_run_id, started.share};
+  }
+
+  void operator()(const SubagentFinished& finished) {
+    count_blobs(finished.result);
+    state_.children_used += finished.used;
+    if (OpenCall* call = state_.find_call(finished.call_id); call && call->child) {
+      const Share& share = call->child->share;
+      state_.children_held += {-share.steps, -share.tokens, Usd{-share.usd.nano}};
+      call->child.reset();
+    }
+    // Sub-agents of a batch wait side by side: the longest wait moves the deadline, and only once.
+    const std::int64_t more_us = finished.waited_us - state_.waited_of_batch_us;
+    if (more_us <= 0) return;
+    state_.waited_of_batch_us = finished.waited_us;
+    state_.deadline_at.us += more_us;
+    state_.paused_us += more_us;
+  }
+
+  void operator()(const ContextCompacted&) {}
+
   void operator()(const BudgetWarning& warning) {
     state_.warned |= static_cast<std::uint8_t>(1u << static_cast<unsigned>(warning.which));
   }
@@ -223,9 +249,10 @@ class Folder {
 
  private:
   void settle(const Usage& usage, Usd cost) {
+    state_.reserved = {};
+    if (event_.replayed) return;  // paid for by the run that is replayed
     state_.usage += usage;
     state_.cost_usd += cost;
-    state_.reserved = {};
   }
 
   void count_blobs(const Content& content) {
@@ -268,6 +295,10 @@ const OpenCall* RunState::find_asked(const ApprovalId& approval) const {
     return call.stage == CallStage::asked && call.approval->id == approval;
   });
   return at == calls.end() ? nullptr : &*at;
+}
+
+bool RunState::any_child() const {
+  return std::any_of(calls.begin(), calls.end(), [](const OpenCall& call) { return call.child.has_value(); });
 }
 
 bool RunState::any_call(CallStage stage) const {

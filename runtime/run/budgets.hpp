@@ -39,4 +39,27 @@ struct Amount {
   }
 };
 
+/// A part of what a run may use, given to a sub-agent or used by one.
+struct Share {
+  std::int64_t steps = 0;
+  std::int64_t tokens = 0;
+  Usd usd;
+
+  bool operator==(const Share&) const = default;
+
+  Share& operator+=(const Share& more) {
+    steps += more.steps;
+    tokens += more.tokens;
+    usd += more.usd;
+    return *this;
+  }
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "steps", self.steps);
+    visit(2, "tokens", self.tokens);
+    visit(3, "usd", self.usd);
+  }
+};
+
 }  // namespace ratchet

@@ -88,6 +88,8 @@ RunRow row_of(const RunState& state) {
   row.budgets = started.budgets;
   row.deadline_at = state.deadline_at;
   row.usage = state.usage;
+  row.subagents = state.children_used;
+  row.paused_us = state.paused_us;
   row.cost_usd = state.cost_usd;
   row.seconds_used = (state.last_at.us - state.created_at.us - state.paused_us) / 1'000'000;
   row.stop_reason = state.stop_reason;

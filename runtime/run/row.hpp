@@ -42,6 +42,8 @@ struct RunRow {
   Json labels{"{}"};
   std::uint32_t blobs = 0;  ///< how many the run has
   std::vector<ApprovalId> pending_approvals;
+  Share subagents;             ///< used by the runs below it that have ended
+  std::int64_t paused_us = 0;  ///< waited for people so far
 
   bool operator==(const RunRow&) const = default;
 
@@ -81,6 +83,8 @@ struct RunRow {
     visit(32, "labels", self.labels);
     visit(33, "blobs", self.blobs);
     visit(34, "pending_approvals", self.pending_approvals);
+    visit(35, "subagents", self.subagents);
+    visit(36, "paused_us", self.paused_us);
   }
 };
 

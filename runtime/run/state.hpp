@@ -38,6 +38,12 @@ struct Approval {
   bool edited = false;                 ///< the call's arguments are not the model's any more
 };
 
+/// The sub-agent that a call has started.
+struct OpenChild {
+  RunId run_id;
+  Share share;
+};
+
 struct OpenCall {
   std::string call_id, tool;
   Json args;       ///< what runs: after a hook's rewrite and a person's edits
@@ -55,9 +61,10 @@ struct OpenCall {
   std::optional<Timestamp> not_before;  ///< a repeated attempt
   bool awaits_user = false;             ///< it waits for a fresh token of the user
   std::optional<Approval> approval;
+  std::optional<OpenChild> child;  ///< while it runs
 
-  /// An execution is under way, or is to be.
-  bool under_way() const { return stage == CallStage::planned && !until && !awaits_user; }
+  /// An execution is under way, or is to be. A call that waits for its sub-agent has been executed.
+  bool under_way() const { return stage == CallStage::planned && !until && !awaits_user && !child; }
 };
 
 /// The attempt that is under way, or that is to come.
@@ -130,6 +137,11 @@ struct RunState {
   std::uint64_t cancel_seq = 0;
   std::int64_t paused_us = 0;  ///< waited for people so far
 
+  Share children_held;                  ///< by the sub-agents that are under way
+  Share children_used;                  ///< by those that have ended, and all below them
+  std::uint32_t children = 0;           ///< started so far
+  std::int64_t waited_of_batch_us = 0;  ///< the longest that a sub-agent of this batch waited for people
+
   RunMemory memory;
   std::optional<Hash> workspace;  ///< the snapshot that the next call starts from; none: no files yet
   LoopRule loop;
@@ -143,10 +155,17 @@ struct RunState {
   const OpenCall* find_call(std::string_view call_id) const;
   const OpenCall* find_asked(const ApprovalId& approval) const;
   bool any_call(CallStage stage) const;
+  bool any_child() const;
 
   bool token_expired(Timestamp now) const { return token_expires_at && *token_expires_at <= now; }
 
-  std::uint64_t tokens_used() const { return static_cast<std::uint64_t>(usage.total()); }
+  /// What this run and the sub-agents that have ended used, and what is held for those under way: no part of
+  /// it can be given away again.
+  std::int64_t steps_taken() const { return step + children_used.steps + children_held.steps; }
+
+  std::int64_t tokens_taken() const { return usage.total() + children_used.tokens + children_held.tokens; }
+
+  Usd usd_taken() const { return cost_usd + children_used.usd + children_held.usd; }
 };
 
 /// Folds one event. Cannot fail; the same live and on recovery. `event.seq` must be the next one.

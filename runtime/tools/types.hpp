@@ -22,6 +22,9 @@ RATCHET_ENUM(
 
 RATCHET_ENUM(Decision, allow, ask, deny)
 
+/// Where a result comes from. Anything but `execution` is of a replay: nothing was executed for it.
+RATCHET_ENUM(ResultSource, execution, record, mock)
+
 /// What an execution does: the call itself, or the question what became of an earlier attempt.
 RATCHET_ENUM(Execution, call, status_check)
 

@@ -64,6 +64,10 @@ RunStarted run_started() {
   started.replay_of = run(3);
   started.labels.text = R"({"ticket":"T-1"})";
   started.token_expires_at = Timestamp{1'764'000'200'000'000};
+  started.context = {ContextStrategy::layered, 850};
+  started.subagent_levels = 2;
+  started.replay = ReplayOrigin{
+      run(3), 4, ReplayTools::live, Nondeterminism::pin_seed, Json{R"({"system_prompt":"Be brief."})"}};
   return started;
 }
 
@@ -76,6 +80,7 @@ RunFinished run_finished() {
   finished.steps = 4;
   finished.usage = {100, 20, 10, 30};
   finished.cost_usd = Usd{123'456'789};
+  finished.subagents = {3, 4'000, Usd{5'000}};
   return finished;
 }
 
@@ -133,7 +138,8 @@ std::vector<Payload> payloads() {
                  2,
                  "tier 3: runsc",
                  sha256("files"),
-                 SandboxEvidence{2, {"evil.example:443"}, 1, {"mount"}}},
+                 SandboxEvidence{2, {"evil.example:443"}, 1, {"mount"}},
+                 ResultSource::record},
       BudgetWarning{BudgetKind::usd, 800'000'000, 1'000'000'000},
       CallUnknown{"call_2_1", "no answer in time"},
       CallResolved{"call_2_1", CallOutcome::did_not_happen, "bob", content()},
@@ -143,7 +149,7 @@ std::vector<Payload> payloads() {
                 "it fails",
                 {ApprovalId{run(4).ulid}}},
       RunResumed{PauseReason::unknown_outcome, later},
-      RunCancelRequested{"carol", "enough"},
+      RunCancelRequested{"carol", "enough", StopReason::repeated_call},
       run_finished(),
       ApprovalRequired{ApprovalId{run(4).ulid},
                        "call_2_1",
@@ -164,6 +170,9 @@ std::vector<Payload> payloads() {
                       "fewer",
                       DecidedBy::person},
       UserTokenReceived{{"email:send"}, later, "ci"},
+      SubagentStarted{"call_2_1", run(5), "researcher", 7, {6, 50'000, Usd{250'000'000}}, later},
+      SubagentFinished{"call_2_1", run(5), StopReason::step_limit, {6, 40'000, Usd{9}}, 1'500'000, content()},
+      ContextCompacted{41, "## Goal\nAll of it.", 140'000, 9'000},
   };
 }
 

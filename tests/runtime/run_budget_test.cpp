@@ -105,7 +105,7 @@ TEST(Budgets, SettleWhatTheProviderReported) {
   story.replies({call_of("read")}, ModelStop::tool_use, Usage{1'240, 1'150, 30, 20});
   EXPECT_EQ(story.latest<ModelCompleted>().cost_usd.nano,
             60 * 3'000 + 1'150 * 300 + 30 * 3'750 + 20 * 15'000);
-  EXPECT_EQ(story.state().tokens_used(), 1'260u);
+  EXPECT_EQ(story.state().tokens_taken(), 1'260);
 }
 
 TEST(Budgets, CountCachedInput) {
@@ -151,7 +151,7 @@ TEST(Budgets, BelieveNoReportThatCannotBe) {
   EXPECT_EQ(story.latest<ModelCompleted>().usage, Usage{}) << "a negative use would make room";
   story.ends("call_1_1");
   story.replies({said("x")}, ModelStop::end_turn, Usage{INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX});
-  EXPECT_GT(story.state().tokens_used(), 1'000'000u);
+  EXPECT_GT(story.state().tokens_taken(), 1'000'000);
   EXPECT_GT(story.state().cost_usd.nano, 0) << "sums do not overflow";
 }
 
