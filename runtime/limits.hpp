@@ -126,7 +126,18 @@ inline constexpr std::int64_t compact_at_permille_min = 100, compact_at_permille
 inline constexpr std::uint32_t compactions_in_vain_max = 2;  // without headroom; then `context_overflow`
 inline constexpr std::int64_t summary_tokens_max = 8'192;    // asked of the model for a hand-over note
 inline constexpr std::size_t summary_bytes_max = 64u << 10;  // of one; more is cut and said
-inline constexpr std::size_t stub_bytes = 300;               // of an old result in `layered`
+inline constexpr std::int64_t note_tokens_min = 128;         // less left for one: no compaction is asked for
+inline constexpr std::int64_t note_share_divisor = 8;        // of the usable window, for a hand-over note
+inline constexpr std::int64_t compaction_gain_divisor = 10;  // of it: less to gain, and none is made
+inline constexpr std::size_t carried_approvals_max = 50;     // told after a compaction; older are counted
+inline constexpr std::size_t carried_text_bytes_max = 300;   // of an approval's arguments and comment: cut
+// `layered`
+inline constexpr std::uint32_t layered_result_cap_tokens = 2'500;  // 10,000 bytes, unless the agent says more
+inline constexpr std::uint32_t layered_compact_at_permille = 850;  // likewise
+inline constexpr std::int64_t layered_target_permille = 350;       // of the usable window, after a compaction
+inline constexpr std::int64_t layered_drop_permille = 700;  // more after a turn: old results are left out
+inline constexpr std::size_t stub_bytes = 300;              // of an old result, after a turn
+inline constexpr std::size_t untouched_messages = 2;        // the newest
 
 // --- replay
 // ---------------------------------------------------------------------------------------------------

@@ -36,7 +36,6 @@ RATCHET_ENUM(StopReason,
              pause_expired,
              internal_error)
 RATCHET_ENUM(PauseReason, approval, message, unknown_outcome, reauth, operator_)
-RATCHET_ENUM(CallPurpose, step, compaction)
 RATCHET_ENUM(BudgetKind, steps, tokens, seconds, usd)
 RATCHET_ENUM(CallOutcome, happened, did_not_happen)
 RATCHET_ENUM(ApprovalDecision, approve, reject)
@@ -157,7 +156,8 @@ struct UserTokenReceived {
   }
 };
 
-/// Announces one attempt of a model call and reserves what it may cost at most.
+/// Announces one attempt of a model call and reserves what it may cost at most. A compaction belongs to the
+/// step that was last begun, and its attempts count on.
 struct ModelRequested {
   CallPurpose purpose = CallPurpose::step;
   std::uint32_t attempt = 1;
@@ -169,7 +169,9 @@ struct ModelRequested {
   std::string late_text;  ///< the last message of this one request; empty: none
   std::int64_t estimated_tokens = 0;
   Amount reserved;
-  std::string hook_text;  ///< what hooks at `pre_model` added to that message
+  std::string hook_text;           ///< what hooks at `pre_model` added to that message
+  std::uint64_t up_to_seq = 0;     ///< of a compaction: what it shows, and what its note will replace
+  std::int64_t prefix_tokens = 0;  ///< of `estimated_tokens`: what the request before began with, too
 
   /// The last message as it was sent.
   std::string late_message() const { return hook_text.empty() ? late_text : late_text + '\n' + hook_text; }
@@ -190,6 +192,8 @@ struct ModelRequested {
     visit(9, "estimated_tokens", self.estimated_tokens);
     visit(10, "reserved", self.reserved);
     visit(11, "hook_text", self.hook_text);
+    visit(12, "up_to_seq", self.up_to_seq);
+    visit(13, "prefix_tokens", self.prefix_tokens);
   }
 };
 
@@ -202,6 +206,7 @@ struct ModelCompleted {
   Usd cost_usd;
   std::int64_t latency_ms = 0;
   std::int64_t ttft_ms = 0;
+  CallPurpose purpose = CallPurpose::step;
 
   static constexpr std::string_view type = "model.completed";
   bool operator==(const ModelCompleted&) const = default;
@@ -216,6 +221,7 @@ struct ModelCompleted {
     visit(6, "cost_usd", self.cost_usd);
     visit(7, "latency_ms", self.latency_ms);
     visit(8, "ttft_ms", self.ttft_ms);
+    visit(9, "purpose", self.purpose);
   }
 };
 

@@ -26,6 +26,7 @@ struct ModelCall {
   std::uint32_t provider = 0;  ///< index into the model's providers
   ProviderConfig endpoint;     ///< as the run pinned it
   std::int64_t first_byte_timeout_ms = 120'000;
+  CallPurpose purpose = CallPurpose::step;
   Body body;
 };
 

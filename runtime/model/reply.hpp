@@ -11,6 +11,10 @@
 
 namespace ratchet {
 
+/// What a model is called for: the next step of its run, or a hand-over note that takes the place of what was
+/// said before.
+RATCHET_ENUM(CallPurpose, step, compaction)
+
 RATCHET_ENUM(ReplyBlockType, text, call, reasoning)
 
 struct ReplyBlock {

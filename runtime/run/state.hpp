@@ -69,13 +69,25 @@ struct OpenCall {
 
 /// The attempt that is under way, or that is to come.
 struct ModelAttempt {
+  CallPurpose purpose = CallPurpose::step;
   std::uint32_t number = 0;                ///< within the step, over all providers
   std::uint32_t provider = 0;              ///< of a run: it stays on the last one that worked
   std::uint32_t failures_of_provider = 0;  ///< in this step
   std::int64_t estimated_tokens = 0;
   std::int64_t max_tokens = 0;
+  std::uint64_t up_to_seq = 0;  ///< of a compaction: what it covers
   Timestamp requested_at, retry_at;
   std::string last_error;
+};
+
+/// What keeps compactions from running in circles.
+struct CompactionGuard {
+  /// A provider has refused the context as too long: the next call is a compaction, whatever we estimate.
+  /// Said once more before a step has had its reply, it ends the run.
+  bool due = false, refused = false;
+  std::string refusal;        ///< in the provider's words
+  std::uint32_t no_note = 0;  ///< replies in a row that were none
+  std::uint32_t in_vain = 0;  ///< compactions in a row that gained no headroom
 };
 
 struct Pause {
@@ -113,6 +125,8 @@ struct RunState {
   std::uint32_t step = 0;
   Phase phase = Phase::ready;
   ModelAttempt model;
+  bool step_replied = false;  ///< the step has its reply: the next call for a step opens the next one
+  CompactionGuard compaction;
 
   Timestamp deadline_at;
   Usage usage;
