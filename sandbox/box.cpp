@@ -113,6 +113,10 @@ void Box::lease(SandboxLease lease, OnDone done) {
       });
 }
 
+void Box::give_up(std::string why) {
+  lose(SandboxEnd::Kind::lost, std::move(why));
+}
+
 void Box::on_silence() {
   lose(SandboxEnd::Kind::lost, "its guest did not answer");
 }
@@ -142,13 +146,14 @@ void Box::lose(SandboxEnd::Kind kind, std::string why) {
 
 void Box::become_over() {
   state_ = State::over;
+  if (std::exchange(egress_granted_, false)) parts_.egress.forget(id_);
   if (pending_) settle(pending_, unavailable(id_, why_over_));
-  if (destroyed_) remove(std::exchange(destroyed_, nullptr));
+  if (destroyed_ && !telling_) remove(std::exchange(destroyed_, nullptr));
 }
 
 void Box::destroy(OnDone done) {
   lose(SandboxEnd::Kind::lost, "it was destroyed");
-  if (state_ == State::ending)
+  if (state_ == State::ending || telling_)
     destroyed_ = std::move(done);
   else
     remove(std::move(done));
@@ -174,6 +179,7 @@ std::string Box::why_not() const {
     case State::idle:
       return "it is leased";
     case State::running:
+    case State::telling:
       return "a command is under way";
     case State::ending:
     case State::over:
@@ -186,10 +192,7 @@ void Box::stop_listening() {
   parts_.loop.cancel(std::exchange(alarm_, 0));
   parts_.loop.unwatch(std::exchange(readable_, 0));
   parts_.loop.unwatch(std::exchange(writable_, 0));
-  if (!std::exchange(egress_granted_, false)) return;
-  link_->cut();
-  if (running_) parts_.egress.add_evidence(id_, running_->end.evidence);
-  parts_.egress.forget(id_);
+  if (link_) link_->cut();
 }
 
 // --- the pipes

@@ -48,12 +48,14 @@ class Box final : public std::enable_shared_from_this<Box> {
   void run(SandboxCommand command, SandboxHost::OnOutput on_output, SandboxHost::OnEnd on_end);
   void kill();
   void destroy(OnDone done);
+  /// Ends it as if its guest had: what is under way is told why.
+  void give_up(std::string why);
 
  private:
   /// starting: the guest has not said anything.  resting: frozen, nobody's.  leasing.  idle: leased. running.
-  /// over: it takes nothing any more, but to be destroyed.  ending: likewise, and what it runs is being
-  /// ended.
-  enum class State { starting, resting, leasing, idle, running, ending, over };
+  /// telling: a command has ended, and its evidence is gathered.  over: it takes nothing any more, but to be
+  /// destroyed.  ending: likewise, and what it runs is being ended.
+  enum class State { starting, resting, leasing, idle, running, telling, ending, over };
 
   struct Running {
     SandboxHost::OnOutput on_output;
@@ -81,6 +83,9 @@ class Box final : public std::enable_shared_from_this<Box> {
   void on_deadline();
   void on_ended(const guest_event::Ended& ended);
   void tell_end(Running running, std::uint64_t memory_deaths);
+  /// Both parts of a command's evidence, when neither can grow any more; then it is told.
+  void gather_evidence(std::shared_ptr<Running> running);
+  void told(Running& running);
   /// The sandbox cannot be used further: what is under way in it is ended, and told so.
   void lose(SandboxEnd::Kind kind, std::string why);
   void become_over();
@@ -116,6 +121,7 @@ class Box final : public std::enable_shared_from_this<Box> {
   std::optional<Running> running_;
   std::shared_ptr<Link> link_;
   bool egress_granted_ = false;
+  bool telling_ = false;  ///< a command's end is still to be told
   std::string why_over_;
   OnDone destroyed_;  ///< a removal that waits until what is under way has ended
   std::deque<Task> tasks_;

@@ -128,18 +128,44 @@ void Box::tell_end(Running running, std::uint64_t memory_deaths) {
     end.kind = SandboxEnd::Kind::out_of_memory;
     end.code = 0;
   }
-  const auto held = launched_->take_evidence();
-  end.evidence.refused_syscalls += held.refused_syscalls;
-  end.evidence.syscalls.insert(end.evidence.syscalls.end(), held.syscalls.begin(), held.syscalls.end());
-  if (egress_granted_) parts_.egress.add_evidence(id_, end.evidence);
-  if (goes_on_after(end.kind)) {
+  if (state_ == State::running) state_ = State::telling;
+  telling_ = true;
+  gather_evidence(std::make_shared<Running>(std::move(running)));
+}
+
+void Box::gather_evidence(std::shared_ptr<Running> running) {
+  const auto from_launched = [this, running] {
+    enqueue(
+        [running](Launched& launched) -> Result<void> {
+          auto held = launched.take_evidence();
+          running->end.evidence.refused_syscalls = held.refused_syscalls;
+          running->end.evidence.syscalls = std::move(held.syscalls);
+          return {};
+        },
+        [this, running](const Result<void>&) { told(*running); });
+  };
+  if (!egress_granted_) return from_launched();
+  parts_.egress.take_evidence(
+      id_, [self = shared_from_this(), running, from_launched](SandboxEvidence evidence) mutable {
+        auto& loop = self->parts_.loop;
+        loop.post([self = std::move(self), running, from_launched, evidence = std::move(evidence)]() mutable {
+          running->end.evidence = std::move(evidence);
+          from_launched();
+        });
+      });
+}
+
+void Box::told(Running& running) {
+  if (state_ == State::telling && goes_on_after(running.end.kind)) {
     become_idle();
-  } else {
-    state_ = State::over;
+  } else if (state_ == State::telling) {
     if (why_over_.empty()) why_over_ = "its last command ended it";
     stop_listening();
+    become_over();
   }
-  running.on_end(std::move(end));
+  telling_ = false;
+  running.on_end(std::move(running.end));
+  if (state_ == State::over && destroyed_) remove(std::exchange(destroyed_, nullptr));
 }
 
 }  // namespace ratchet::sandbox

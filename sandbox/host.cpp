@@ -1,10 +1,11 @@
 #include "sandbox/host.hpp"
 
+#include <atomic>
 #include <future>
 #include <utility>
 
 #include "sandbox/box.hpp"
-#include "sandbox/egress/refuse_all.hpp"
+#include "sandbox/egress/egress.hpp"
 #include "sandbox/launch/launcher.hpp"
 #include "sandbox/loop.hpp"
 #include "sandbox/workers.hpp"
@@ -32,7 +33,7 @@ class LocalSandboxHost::Core {
  public:
   explicit Core(SandboxHostOptions given)
       : options(std::move(given)),
-        egress(options.egress ? options.egress : std::make_shared<sandbox::RefuseAll>()),
+        egress(options.egress),
         parts{loop,
               acting,
               killing,
@@ -40,28 +41,35 @@ class LocalSandboxHost::Core {
               options.workspace_of ? options.workspace_of : [](const RunId&) { return std::string(); },
               options.create_timeout_ms,
               options.kill_grace_ms,
-              options.idle_freeze_ms} {}
+              options.idle_freeze_ms} {
+    RATCHET_ENSURE(egress, "somebody answers the connections of sandboxes");
+  }
 
   /// Returns when no sandbox is left and none is being made.
   void close() {
+    closing = true;
     loop.post([this] {
-      closing = true;
       std::vector<SandboxId> left;
       for (const auto& [id, box] : boxes)
         left.push_back(id);
       for (const auto id : left)
         destroy(id, [](Result<void>) {});
+      // Their guests need not say anything any more.
+      for (const auto& [id, box] : beginning)
+        box->give_up("the sandboxes are shutting down");
       tell_if_closed();
     });
     closed.get_future().wait();
   }
 
   void start(const std::shared_ptr<sandbox::Launcher>& launcher, OnCreated done) {
-    if (closing) return done(fail(ErrorCode::sandbox_unavailable, "the sandboxes are shutting down"));
+    if (closing) return done(shutting_down());
     const SandboxId id = ++last_id;
     ++under_way;
     starting.submit([this, launcher, id, done = std::move(done)]() mutable {
-      auto started = launcher->start("ratchet-" + options.node + "-" + std::to_string(id));
+      // Those that wait behind a slow start are not begun any more when nobody needs them.
+      auto started = closing ? Result<sandbox::Started>(shutting_down())
+                             : launcher->start("ratchet-" + options.node + "-" + std::to_string(id));
       auto shared = std::make_shared<Result<sandbox::Started>>(std::move(started));
       loop.post([this, id, shared, done = std::move(done)]() mutable {
         on_started(id, std::move(*shared), std::move(done));
@@ -97,8 +105,10 @@ class LocalSandboxHost::Core {
       return finish_one();
     }
     auto box = std::make_shared<Box>(parts, id, std::move(*started));
+    beginning[id] = box;
     box->begin([this, id, box, done = std::move(done)](Result<void> result) {
-      if (result && closing) result = fail(ErrorCode::sandbox_unavailable, "the sandboxes are shutting down");
+      beginning.erase(id);
+      if (result && closing) result = shutting_down();
       if (result) {
         boxes[id] = box;
         done(id);
@@ -111,6 +121,7 @@ class LocalSandboxHost::Core {
         finish_one();
       });
     });
+    if (closing) box->give_up("the sandboxes are shutting down");
   }
 
   void finish_one() {
@@ -122,10 +133,16 @@ class LocalSandboxHost::Core {
     if (closing && under_way == 0 && boxes.empty() && !std::exchange(closed_told, true)) closed.set_value();
   }
 
+  static tl::unexpected<Error> shutting_down() {
+    return fail(ErrorCode::sandbox_unavailable, "the sandboxes are shutting down");
+  }
+
   std::map<SandboxId, std::shared_ptr<Box>> boxes;
+  std::map<SandboxId, std::shared_ptr<Box>> beginning;  ///< nobody knows of them yet
   SandboxId last_id = 0;
-  std::size_t under_way = 0;  // starts and removals
-  bool closing = false, closed_told = false;
+  std::size_t under_way = 0;          // starts and removals
+  std::atomic<bool> closing = false;  ///< the starting threads look at it too
+  bool closed_told = false;
   std::promise<void> closed;
   // Ended before the loop, to which they post.
   sandbox::Workers starting{starting_threads}, acting{acting_threads}, killing{killing_threads};

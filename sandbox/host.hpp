@@ -19,13 +19,14 @@ class Launcher;
 }  // namespace sandbox
 
 struct SandboxHostOptions {
-  std::string node;  ///< in the names of its sandboxes: ratchet-<node>-<number>
+  std::string
+      node;  ///< in the names of its sandboxes: ratchet-<node>-<number>; never that of an earlier host
   /// By tier. A tier without one is not available.
   std::map<std::uint32_t, std::shared_ptr<sandbox::Launcher>> launchers;
   /// The directory of the host where the run's open workspace is mounted; empty: it is not open. From any
   /// thread.
   std::function<std::string(const RunId&)> workspace_of;
-  std::shared_ptr<sandbox::Egress> egress;  ///< none: every connection is refused
+  std::shared_ptr<sandbox::Egress> egress;
   std::int64_t create_timeout_ms = limits::sandbox_create_timeout_ms;
   std::int64_t kill_grace_ms = limits::sandbox_kill_grace_ms;
   /// After so long between two commands a sandbox is frozen: an idle gVisor would take 3 % of a core.

@@ -13,8 +13,9 @@
 #include "sandbox/egress/proxy.hpp"
 #include "sandbox/guest_image.hpp"
 #include "sandbox/host.hpp"
-#include "sandbox/launch/bundle.hpp"
 #include "sandbox/launch/files.hpp"
+#include "sandbox/launch/no_launcher.hpp"
+#include "sandbox/launch/rootfs.hpp"
 #include "sandbox/launch/slot.hpp"
 #include "sandbox/launch/sweep.hpp"
 #include "sandbox/workspace/local_workspaces.hpp"
@@ -26,21 +27,6 @@ namespace {
 using sandbox::Launcher;
 
 constexpr int tool_user = 1'000;
-
-/// A tier that there is nothing of.
-class NothingToLaunch final : public Launcher {
- public:
-  explicit NothingToLaunch(std::string why) : why_(std::move(why)) {}
-
-  TierStatus status() const override { return {false, {}, why_, {}}; }
-
-  Result<sandbox::Started> start(std::string_view) override {
-    return fail(ErrorCode::sandbox_unavailable, why_);
-  }
-
- private:
-  std::string why_;
-};
 
 /// A tier that is being tried: a start waits for that, on the worker that does it; nobody else does.
 class BeingTried final : public Launcher {
@@ -87,6 +73,11 @@ class NoWorkspaces final : public Workspaces {
   std::string why_;
 };
 
+std::string random_label() {
+  std::random_device random;
+  return fmt::format("{:08x}", random());
+}
+
 /// The node's label in everything that it leaves on the machine: made once, kept in its data directory.
 Result<std::string> node_label(const std::string& root) {
   const std::string path = root + "/node";
@@ -96,8 +87,7 @@ Result<std::string> node_label(const std::string& root) {
     if (label->size() == 8 && label->find_first_not_of("0123456789abcdef") == std::string::npos) return label;
     return fail(ErrorCode::sandbox_unavailable, fmt::format("{} is not the label of a node", path));
   }
-  std::random_device random;
-  const std::string label = fmt::format("{:08x}", random());
+  const std::string label = random_label();
   if (auto done = sandbox::write_new(path, label, 0644); !done) return tl::unexpected(done.error());
   return label;
 }
@@ -116,7 +106,9 @@ struct SandboxMachine::Parts {
   explicit Parts(SandboxMachineOptions given) : options(std::move(given)) {}
 
   SandboxMachineOptions options;
-  std::string node;
+  /// <node>-<start>: what is cleared away behind this process can be nothing of the node's next one.
+  std::string label;
+  std::unique_ptr<sandbox::Rootfs> rootfs;
   std::unique_ptr<sandbox::RefusalListener> refusals;
   std::unique_ptr<LocalWorkspaces> files;  ///< null: see `no_files`
   std::unique_ptr<NoWorkspaces> no_files;
@@ -132,11 +124,14 @@ struct SandboxMachine::Parts {
       return fail(ErrorCode::sandbox_unavailable, options.namespaces.why);
     sandbox::Machine machine{sandbox::Places(root()), sandbox::find_cgroups(), options.namespaces};
     if (auto done = sandbox::make_directory(root(), 0755); !done) return tl::unexpected(done.error());
-    auto label = node_label(root());
-    if (!label) return tl::unexpected(label.error());
-    node = *label;
-    sweep(machine);
-    if (auto done = sandbox::make_rootfs(machine.places); !done) return tl::unexpected(done.error());
+    auto node = node_label(root());
+    if (!node) return tl::unexpected(node.error());
+    sweep(machine, *node);
+    label = fmt::format("{}-{}", *node, random_label());
+    entrust(machine.places);
+    auto root = sandbox::Rootfs::mount(machine.places);
+    if (!root) return tl::unexpected(root.error());
+    rootfs = std::move(*root);
     if (auto done = sandbox::write_new(machine.places.guest(), sandbox::guest_image(), 0755); !done)
       return tl::unexpected(done.error());
     if (auto done = sandbox::share_slots(machine.places); !done) return tl::unexpected(done.error());
@@ -147,6 +142,7 @@ struct SandboxMachine::Parts {
       options.log(LogLevel::warning, listener.error().text);
     LocalWorkspacesOptions workspaces;
     workspaces.data_dir = options.data_dir;
+    workspaces.log = options.log;
     workspaces.tool_uid = workspaces.tool_gid = options.namespaces.kind == Kind::single ? 0 : tool_user;
     if (options.protected_paths) workspaces.read_only_paths = *options.protected_paths;
     auto opened = LocalWorkspaces::open(workspaces);
@@ -158,13 +154,19 @@ struct SandboxMachine::Parts {
   }
 
   /// Removes what this node left when it was killed.
-  void sweep(const sandbox::Machine& machine) {
+  void sweep(const sandbox::Machine& machine, const std::string& node) {
     const auto swept = sandbox::sweep(machine.places, machine.cgroups, fmt::format("ratchet-{}", node));
     if (!swept)
       options.log(LogLevel::error,
                   fmt::format("of earlier sandboxes something is left: {}", swept.error().text));
     else if (*swept > 0)
       options.log(LogLevel::info, fmt::format("{} sandboxes of a killed node were removed", *swept));
+  }
+
+  void entrust(const sandbox::Places& places) {
+    if (!options.survivor) return;
+    if (auto done = options.survivor->entrust(places, "ratchet-" + label); !done)
+      options.log(LogLevel::warning, done.error().text);
   }
 
   std::shared_ptr<Launcher> launcher(std::uint32_t tier,
@@ -174,9 +176,9 @@ struct SandboxMachine::Parts {
       log(status.available && status.weaker.empty() ? LogLevel::info : LogLevel::warning,
           described(tier, status));
     };
-    if (!wanted) return std::make_shared<NothingToLaunch>("the configuration has it off");
+    if (!wanted) return std::make_shared<sandbox::NoLauncher>("", "the configuration has it off");
     if (!machine) {
-      auto nothing = std::make_shared<NothingToLaunch>(machine.error().text);
+      auto nothing = std::make_shared<sandbox::NoLauncher>("", machine.error().text);
       say(nothing->status());
       return nothing;
     }
@@ -185,8 +187,8 @@ struct SandboxMachine::Parts {
          wanted = *wanted,
          machine = *machine,
          listener = refusals.get(),
-         label = fmt::format("ratchet-{}-tier{}", node, tier)] {
-          return sandbox::make_launcher(tier, wanted, machine, listener, label);
+         name = fmt::format("ratchet-{}-tier{}", label, tier)] {
+          return sandbox::make_launcher(tier, wanted, machine, listener, name);
         },
         say));
     return tried.back();
@@ -201,7 +203,7 @@ SandboxMachine::SandboxMachine(SandboxMachineOptions options)
       wanted ? parts.set_up() : fail(ErrorCode::sandbox_unavailable, "the configuration has it off");
   if (!parts.files) parts.no_files = std::make_unique<NoWorkspaces>(machine.error().text);
   SandboxHostOptions host;
-  host.node = parts.node;
+  host.node = parts.label;
   host.launchers = {{2, parts.launcher(2, parts.options.tier2, machine)},
                     {3, parts.launcher(3, parts.options.tier3, machine)}};
   host.workspace_of = [&parts](const RunId& run) {

@@ -12,6 +12,7 @@
 #include "sandbox/egress/dial.hpp"
 #include "sandbox/launch/namespaces.hpp"
 #include "sandbox/launch/probe.hpp"
+#include "sandbox/launch/survivor.hpp"
 
 namespace ratchet {
 
@@ -22,6 +23,8 @@ struct SandboxMachineOptions {
   /// Of workspaces; none: `default_protected_paths` (sandbox/workspace/protection.hpp).
   std::optional<std::vector<std::string>> protected_paths;
   sandbox::DialRules dial;  ///< of the way out
+  /// Clears away when this process is killed; none: that is the next start's business.
+  std::shared_ptr<sandbox::Survivor> survivor;
   Log log;
 };
 

@@ -1,64 +1,51 @@
 #pragma once
-// Some threads for what blocks.
+// Some threads for what blocks. Work with one key is done in the order it came, one after the other; the rest
+// side by side.
 
 #include <condition_variable>
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 namespace ratchet::sandbox {
 
 class Workers {
  public:
-  explicit Workers(std::size_t threads) {
-    for (std::size_t at = 0; at < threads; ++at)
-      threads_.emplace_back([this] { run(); });
-  }
+  using Work = std::function<void()>;
 
+  explicit Workers(std::size_t threads);
   /// Does all that was submitted before, and ends.
-  ~Workers() {
-    {
-      const std::lock_guard lock(mutex_);
-      ending_ = true;
-    }
-    ready_.notify_all();
-    for (auto& thread : threads_)
-      thread.join();
-  }
-
+  ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  /// From any thread. What waits is bounded by whoever submits: a sandbox has one task at a time and a kill,
-  /// a connection one look-up.
-  void submit(std::function<void()> task) {
-    {
-      const std::lock_guard lock(mutex_);
-      tasks_.push_back(std::move(task));
-    }
-    ready_.notify_one();
-  }
+  // From any thread, also from within work. What waits is bounded by whoever submits: a sandbox has one task
+  // at a time and a kill, a connection one look-up, a run one wish for its workspace.
+
+  void submit(Work work) { submit({}, std::move(work)); }
+
+  /// A key that has much takes no more than one thread from the others. Empty: it has none.
+  void submit(const std::string& key, Work work);
 
  private:
-  void run() {
-    for (;;) {
-      std::function<void()> task;
-      {
-        std::unique_lock lock(mutex_);
-        ready_.wait(lock, [this] { return ending_ || !tasks_.empty(); });
-        if (tasks_.empty()) return;
-        task = std::move(tasks_.front());
-        tasks_.pop_front();
-      }
-      task();
-    }
-  }
+  struct Ready {
+    std::string key;
+    Work work;
+  };
+
+  void run();
+  /// What waited for this work may begin. Under the lock.
+  void finish(const std::string& key);
 
   std::mutex mutex_;
-  std::condition_variable ready_;
-  std::deque<std::function<void()>> tasks_;
+  std::condition_variable changed_;
+  std::deque<Ready> ready_;
+  /// Of every key that has work ready or under way, what comes after it.
+  std::unordered_map<std::string, std::deque<Work>> waiting_;
   bool ending_ = false;
   std::vector<std::thread> threads_;
 };

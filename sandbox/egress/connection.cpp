@@ -74,10 +74,12 @@ void Connection::request(std::string_view head) {
                   "blocked_by_policy",
                   fmt::format("{} is not on the list of this tool; do not try again", request_->endpoint));
   }
-  dial_ = std::make_unique<Dial>(
-      shared_.loop, shared_.workers, shared_.rules, request_->endpoint, [this](Dial::Outcome outcome) {
-        dialled(std::move(outcome));
-      });
+  dial_ = std::make_unique<Dial>(shared_.loop,
+                                 shared_.workers,
+                                 shared_.sandbox,
+                                 shared_.rules,
+                                 request_->endpoint,
+                                 [this](Dial::Outcome outcome) { dialled(std::move(outcome)); });
 }
 
 void Connection::dialled(Dial::Outcome outcome) {

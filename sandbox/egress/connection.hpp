@@ -22,6 +22,7 @@ class Connection {
     Loop& loop;
     Workers& workers;
     std::shared_ptr<const DialRules> rules;
+    std::string sandbox;  ///< whose look-ups are done one after the other
   };
 
   /// `refused` is told the host:port, `over` that nothing more comes: it may destroy this. All on the loop's

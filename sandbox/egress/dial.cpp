@@ -47,6 +47,7 @@ std::vector<SocketAddress> resolve(const std::string& host, std::uint16_t port) 
 
 Dial::Dial(Loop& loop,
            Workers& workers,
+           const std::string& key,
            std::shared_ptr<const DialRules> rules,
            const std::string& endpoint,
            std::function<void(Outcome)> done)
@@ -60,7 +61,7 @@ Dial::Dial(Loop& loop,
   if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
   std::uint16_t port = 0;
   std::from_chars(endpoint.data() + colon + 1, endpoint.data() + endpoint.size(), port);
-  workers.submit([&loop, self = std::weak_ptr(self_), resolver = rules_->resolver, host, port] {
+  workers.submit(key, [&loop, self = std::weak_ptr(self_), resolver = rules_->resolver, host, port] {
     if (self.expired()) return;  // the connection has gone: nobody's look-up holds up the others
     loop.post([self, addresses = resolver(host, port)]() mutable {
       if (const auto alive = self.lock()) (*alive)->resolved(std::move(addresses));

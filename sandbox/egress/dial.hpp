@@ -44,8 +44,11 @@ class Dial {
     bool refused = false;  ///< by the rules: no address of the name may be dialled
   };
 
+  /// Names are looked up one after the other for each `key`, so that who opens many connections, or asks for
+  /// names that nobody answers, holds up nobody else.
   Dial(Loop& loop,
        Workers& workers,
+       const std::string& key,
        std::shared_ptr<const DialRules> rules,
        const std::string& endpoint,
        std::function<void(Outcome)> done);

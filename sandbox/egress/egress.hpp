@@ -1,6 +1,7 @@
 #pragma once
 // Who answers the connections that sandboxes open to their proxy.
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -31,7 +32,7 @@ class Egress {
   virtual void grant(SandboxId sandbox,
                      const std::vector<std::string>& allow,
                      std::shared_ptr<EgressLink> link) = 0;
-  /// It is over, with all its connections.
+  /// It is over, with all its connections. Evidence that was asked for before is still told.
   virtual void forget(SandboxId sandbox) = 0;
 
   virtual void opened(SandboxId sandbox, ConnectionId connection) = 0;
@@ -39,8 +40,9 @@ class Egress {
   virtual void credit(SandboxId sandbox, ConnectionId connection, std::uint32_t bytes) = 0;
   virtual void closed(SandboxId sandbox, ConnectionId connection, bool broken) = 0;
 
-  /// Adds the connections that were refused since it was asked last.
-  virtual void add_evidence(SandboxId sandbox, SandboxEvidence& evidence) = 0;
+  /// Tells, on any thread, the connections that were refused since it was asked last: all that follow from
+  /// what was said above before, and did not have to wait for the answer of somebody outside.
+  virtual void take_evidence(SandboxId sandbox, std::function<void(SandboxEvidence)> told) = 0;
 };
 
 }  // namespace ratchet::sandbox

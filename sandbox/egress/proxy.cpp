@@ -1,5 +1,7 @@
 #include "sandbox/egress/proxy.hpp"
 
+#include <utility>
+
 #include "runtime/limits.hpp"
 
 namespace ratchet::sandbox {
@@ -29,12 +31,7 @@ void EgressProxy::grant(SandboxId sandbox,
 }
 
 void EgressProxy::forget(SandboxId sandbox) {
-  // After what was posted before, which may still count something.
-  loop_.post([this, sandbox] {
-    sandboxes_.erase(sandbox);
-    const std::lock_guard lock(mutex_);
-    evidence_.erase(sandbox);
-  });
+  loop_.post([this, sandbox] { sandboxes_.erase(sandbox); });
 }
 
 void EgressProxy::opened(SandboxId sandbox, ConnectionId connection) {
@@ -48,7 +45,7 @@ void EgressProxy::open(SandboxId sandbox, ConnectionId connection) {
   // The guest keeps to the bound by itself; one that does not is no guest of ours.
   if (entry.connections.size() >= limits::egress_connections_max) return entry.link->close(connection, true);
   entry.connections[connection] = std::make_unique<Connection>(
-      Connection::Shared{loop_, workers_, rules_},
+      Connection::Shared{loop_, workers_, rules_, std::to_string(sandbox)},
       connection,
       entry.allow,
       entry.link,
@@ -90,21 +87,17 @@ void EgressProxy::closed(SandboxId sandbox, ConnectionId connection, bool broken
 }
 
 void EgressProxy::count(SandboxId sandbox, const std::string& endpoint) {
-  const std::lock_guard lock(mutex_);
-  SandboxEvidence& evidence = evidence_[sandbox];
+  SandboxEvidence& evidence = sandboxes_.at(sandbox).evidence;  // its connection tells
   ++evidence.refused_connections;
   if (evidence.refused_hosts.size() < limits::sandbox_names_max)
     evidence.refused_hosts.push_back(endpoint.substr(0, shown_host_bytes_max));
 }
 
-void EgressProxy::add_evidence(SandboxId sandbox, SandboxEvidence& evidence) {
-  const std::lock_guard lock(mutex_);
-  const auto found = evidence_.extract(sandbox);
-  if (found.empty()) return;
-  evidence.refused_connections += found.mapped().refused_connections;
-  for (auto& host : found.mapped().refused_hosts)
-    if (evidence.refused_hosts.size() < limits::sandbox_names_max)
-      evidence.refused_hosts.push_back(std::move(host));
+void EgressProxy::take_evidence(SandboxId sandbox, std::function<void(SandboxEvidence)> told) {
+  loop_.post([this, sandbox, told = std::move(told)] {
+    const auto found = sandboxes_.find(sandbox);
+    told(found == sandboxes_.end() ? SandboxEvidence{} : std::exchange(found->second.evidence, {}));
+  });
 }
 
 }  // namespace ratchet::sandbox

@@ -4,7 +4,6 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 
 #include "sandbox/egress/connection.hpp"
 #include "sandbox/egress/egress.hpp"
@@ -24,13 +23,14 @@ class EgressProxy final : public Egress {
   void data(SandboxId sandbox, ConnectionId connection, std::string_view bytes) override;
   void credit(SandboxId sandbox, ConnectionId connection, std::uint32_t bytes) override;
   void closed(SandboxId sandbox, ConnectionId connection, bool broken) override;
-  void add_evidence(SandboxId sandbox, SandboxEvidence& evidence) override;
+  void take_evidence(SandboxId sandbox, std::function<void(SandboxEvidence)> told) override;
 
  private:
   struct Entry {
     std::vector<std::string> allow;
     std::shared_ptr<EgressLink> link;
     std::map<ConnectionId, std::unique_ptr<Connection>> connections;
+    SandboxEvidence evidence;  ///< since it was asked last
   };
 
   // On the loop's thread.
@@ -42,8 +42,6 @@ class EgressProxy final : public Egress {
 
   std::shared_ptr<const DialRules> rules_;
   std::map<SandboxId, Entry> sandboxes_;
-  std::mutex mutex_;  // of what follows
-  std::map<SandboxId, SandboxEvidence> evidence_;
   // Its tasks use what stands above: the loop is declared after it, and ends before.
   Loop loop_;
   Workers workers_;

@@ -4,7 +4,7 @@
 
 #include "runtime/json/object.hpp"
 #include "runtime/limits.hpp"
-#include "sandbox/launch/seccomp.hpp"
+#include "sandbox/launch/user_namespaces.hpp"
 
 namespace ratchet::sandbox {
 
@@ -55,14 +55,6 @@ Mount memory_mount(std::string destination, std::uint64_t bytes, int files) {
       {"nosuid", "nodev", "mode=1777", fmt::format("size={}", bytes), fmt::format("nr_inodes={}", files)}};
 }
 
-/// What is mounted below /usr on the host is read-only inside too: for a runtime `ro` is of the top mount
-/// alone.
-Mount usr_mount(const BundleSpec& spec) {
-  std::vector<std::string> options = {"rbind", "ro", "nosuid", "nodev"};
-  if (!spec.own_kernel) options.insert(options.end(), {"rro", "rnosuid", "rnodev"});
-  return {"/usr", "bind", "/usr", options};
-}
-
 std::vector<Mount> mounts(const Places& places, const BundleSpec& spec) {
   constexpr int files = 20'000;
   std::vector<Mount> out = {
@@ -70,7 +62,6 @@ std::vector<Mount> mounts(const Places& places, const BundleSpec& spec) {
       {"/dev", "tmpfs", "tmpfs", {"nosuid", "noexec", "strictatime", "mode=755", "size=65536k"}},
       {"/dev/pts", "devpts", "devpts", {"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"}},
       memory_mount("/dev/shm", limits::sandbox_tmp_bytes, files),
-      usr_mount(spec),
       {std::string(guest_program), "bind", places.guest(), {"bind", "ro", "nosuid", "nodev"}},
       memory_mount("/tmp", limits::sandbox_tmp_bytes, files),
       memory_mount("/home/tool", limits::sandbox_home_bytes, files),
@@ -91,13 +82,26 @@ void append_mount(std::string& out, const Mount& mount) {
   append_texts(object, "options", mount.options);
 }
 
+/// As the namespace has it already; runc wants to be told.
+void append_map(std::string& out) {
+  append_json_array(out, users_inside, [](std::string& to, std::uint32_t user) {
+    JsonObject(to).number("containerID", user).number("hostID", user).number("size", 1);
+  });
+}
+
 std::string linux(const BundleSpec& spec) {
   return json_object([&](JsonObject& linux) {
     Texts namespaces = {"pid", "ipc", "uts", "mount", "network"};
     if (!spec.own_kernel) namespaces.emplace_back("cgroup");
-    append_json_array(linux.key("namespaces"), namespaces, [](std::string& out, const std::string& type) {
-      JsonObject(out).text("type", type);
+    if (!spec.user_space.empty()) namespaces.emplace_back("user");
+    append_json_array(linux.key("namespaces"), namespaces, [&](std::string& out, const std::string& type) {
+      JsonObject space(out);
+      space.text("type", type);
+      if (type == "user") space.text("path", spec.user_space);
     });
+    if (!spec.user_space.empty())
+      for (const auto* map : {"uidMappings", "gidMappings"})
+        append_map(linux.key(map));
     // Else the container's root is private, and no later mount arrives.
     linux.text("rootfsPropagation", "rslave");
     append_texts(linux,
@@ -122,7 +126,7 @@ std::string linux(const BundleSpec& spec) {
         linux, "readonlyPaths", {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"});
     if (!spec.group.empty()) linux.text("cgroupsPath", "/" + spec.group);
     linux.raw("resources", R"({"devices":[{"allow":false,"access":"rwm"}]})");
-    if (!spec.own_kernel) linux.raw("seccomp", oci_seccomp(spec.listener));
+    if (!spec.seccomp.empty()) linux.raw("seccomp", spec.seccomp);
   });
 }
 

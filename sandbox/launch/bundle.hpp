@@ -19,15 +19,12 @@ struct BundleSpec {
   std::vector<std::string> argv;  ///< of process 1
   /// For a runtime that insists on putting its children into groups by itself: the name of ours.
   std::string group = {};
-  /// See `oci_seccomp`. Not used for tier 3, whose kernel is the filter.
-  std::string listener = {};
+  /// The user namespace that it joins (user_namespaces.hpp), as a path; empty: it has none of its own.
+  std::string user_space = {};
+  /// `oci_seccomp`; empty for tier 3, whose kernel is the filter.
+  std::string_view seccomp = {};
 };
 
 std::string oci_config(const Places& places, const BundleSpec& spec);
-
-/// Makes the root of all sandboxes anew: links into /usr, an /etc of its own, empty directories to mount on.
-/// Nothing of the host's but the dynamic linker's cache, the links of /etc/alternatives and the public
-/// certificates. Errors: sandbox_unavailable.
-Result<void> make_rootfs(const Places& places);
 
 }  // namespace ratchet::sandbox

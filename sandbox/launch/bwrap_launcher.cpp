@@ -1,6 +1,7 @@
 #include "sandbox/launch/bwrap_launcher.hpp"
 
 #include <charconv>
+#include <fcntl.h>
 #include <poll.h>
 
 #include <fmt/format.h>
@@ -63,8 +64,7 @@ std::vector<std::string> bwrap_options(const Places& places, std::string_view na
     add(out, {"--cap-add", capability});
   add(out, {"--clearenv", "--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin"});
   add(out, {"--setenv", "HOME", "/home/tool", "--setenv", "LANG", "C.UTF-8"});
-  add(out,
-      {"--ro-bind", places.rootfs(), "/", "--ro-bind", "/usr", "/usr", "--proc", "/proc", "--dev", "/dev"});
+  add(out, {"--ro-bind", places.rootfs(), "/", "--proc", "/proc", "--dev", "/dev"});
   add(out, {"--perms", "1777", "--size", tmp, "--tmpfs", "/dev/shm"});
   add(out, {"--perms", "1777", "--size", tmp, "--tmpfs", "/tmp"});
   add(out, {"--perms", "1777", "--size", home, "--tmpfs", "/home/tool"});
@@ -78,11 +78,12 @@ std::vector<std::string> bwrap_options(const Places& places, std::string_view na
 }
 
 BwrapLauncher::BwrapLauncher(Machine machine, std::string program, std::string version)
-    : machine_(std::move(machine)), program_(std::move(program)) {
+    : machine_(std::move(machine)), program_(std::move(program)), filter_(seccomp_program()) {
   status_.available = true;
   status_.runtime = std::move(version);
   status_.weaker = weaker(machine_);
   status_.weaker.emplace_back("evidence: refused system calls are not counted");
+  status_.weaker.push_back(shared_users("bubblewrap gives each none of its own"));
   status_.weaker.emplace_back("files: /tmp and the home directory are bounded in bytes, not in files");
 }
 
@@ -93,8 +94,10 @@ Result<void> BwrapLauncher::launch(LocalSandbox& sandbox,
   auto info = make_pipe(), err = make_pipe();
   if (!info) return tl::unexpected(info.error());
   if (!err) return tl::unexpected(err.error());
-  const auto filter = seccomp_program();
-  if (!filter) return tl::unexpected(filter.error());
+  if (!filter_) return tl::unexpected(filter_.error());
+  // Read from its start, whoever reads another one meanwhile.
+  const Fd filter(::open(fmt::format("/proc/self/fd/{}", filter_->get()).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!filter) return system_error("cannot open the filter of system calls");
   const auto entrances = sandbox.cgroup().entrances();
   if (!entrances) return tl::unexpected(entrances.error());
 
@@ -105,7 +108,7 @@ Result<void> BwrapLauncher::launch(LocalSandbox& sandbox,
   plan.argv.insert(plan.argv.end(), argv.begin(), argv.end());
   plan.environment = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin"};
   plan.descriptors = {
-      {0, in}, {1, out}, {2, err->write.get()}, {info_fd, info->write.get()}, {filter_fd, filter->get()}};
+      {0, in}, {1, out}, {2, err->write.get()}, {info_fd, info->write.get()}, {filter_fd, filter.get()}};
   for (const auto& entrance : *entrances)
     plan.enter.push_back(entrance.get());
   plan.as_root = machine_.namespaces.kind == Namespaces::Kind::user;

@@ -32,6 +32,7 @@ class BwrapLauncher final : public Launcher {
 
   Machine machine_;
   std::string program_;
+  const Result<Fd> filter_;  ///< the same for all
   TierStatus status_;
 };
 

@@ -1,11 +1,16 @@
 #include "sandbox/launch/gvisor_log.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
+#include <sys/mount.h>
+
+#include <fmt/format.h>
 
 #include "runtime/limits.hpp"
 #include "sandbox/fd.hpp"
+#include "sandbox/launch/files.hpp"
 #include "sandbox/launch/seccomp.hpp"
 
 namespace ratchet::sandbox {
@@ -13,6 +18,8 @@ namespace ratchet::sandbox {
 namespace {
 
 constexpr std::size_t slice_bytes = 64u << 10;
+/// Of all logs of a sandbox. An ordinary start writes some 30 KB.
+constexpr std::size_t log_bytes_max = 8u << 20;
 
 /// runsc writes one file per command; the kernel's is that of "boot".
 std::string find_boot_log(const std::string& directory) {
@@ -42,6 +49,22 @@ std::vector<std::string> unsupported_calls(std::string_view text) {
     const auto name = line.substr(found + mark.size());
     out.emplace_back(name.substr(0, name.find_first_of("( ,:")));
   }
+}
+
+Result<void> mount_log(const Places& places, std::string_view name) {
+  const auto path = places.log(name);
+  if (auto made = make_directory(path, 0700); !made) return made;
+  const auto options = fmt::format("size={},nr_inodes=64,mode=0700", log_bytes_max);
+  if (::mount("log", path.c_str(), "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options.c_str()) == 0)
+    return {};
+  return system_error(fmt::format("cannot mount {}", path));
+}
+
+Result<void> unmount_log(const Places& places, std::string_view name) {
+  const auto path = places.log(name);
+  if (::umount2(path.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) == 0 || errno == EINVAL || errno == ENOENT)
+    return {};
+  return system_error(fmt::format("cannot unmount {}", path));
 }
 
 SandboxEvidence GvisorLog::take() {

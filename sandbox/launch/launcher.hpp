@@ -16,8 +16,8 @@
 namespace ratchet::sandbox {
 
 /// One sandbox, from its start to the end of `destroy`. The functions may block, and are called on worker
-/// threads, one after the other; but `memory_deaths` and `take_evidence` come from any thread at any time and
-/// must not block, and `kill` may come while another one is under way (and then makes it end).
+/// threads, one after the other; but `memory_deaths` comes from any thread at any time and must not block,
+/// and `kill` may come while another one is under way (and then makes it end).
 class Launched {
  public:
   /// Without `destroy` before it nothing is removed, as if the node had crashed.
@@ -65,7 +65,7 @@ class Launcher {
   virtual TierStatus status() const = 0;
 
   /// Blocks until the runtime has started the guest, detached; what the guest says then is read by the
-  /// caller. `name` is unique on the machine and fit for a path: ratchet-<node>-<number>. Bounded by
+  /// caller. `name` is unique on the machine and fit for a path: ratchet-<node>-<start>-<number>. Bounded by
   /// limits::sandbox_create_timeout_ms. Errors: sandbox_unavailable; then nothing is left of it.
   virtual Result<Started> start(std::string_view name) = 0;
 };

@@ -12,6 +12,7 @@
 
 #include "runtime/limits.hpp"
 #include "sandbox/launch/files.hpp"
+#include "sandbox/launch/gvisor_log.hpp"
 #include "sandbox/launch/slot.hpp"
 
 namespace ratchet::sandbox {
@@ -103,6 +104,7 @@ Result<void> LocalSandbox::destroy() {
   kill();
   const auto forgotten = parts_.forget();
   const auto removed = remove_remains(parts_.places, parts_.cgroups, parts_.name);
+  if (removed && parts_.gone) std::exchange(parts_.gone, nullptr)();
   return forgotten ? removed : forgotten;
 }
 
@@ -110,7 +112,8 @@ Result<void> remove_remains(const Places& places, const CgroupLayout& cgroups, s
   const auto cgroup = Cgroup::existing(cgroups, name);
   const bool dead = cgroup.kill(death_timeout_ms);
   const auto slot = remove_slot(places, name);
-  const auto bundle = remove_tree(places.bundle(name));
+  auto bundle = unmount_log(places, name);
+  if (bundle) bundle = remove_tree(places.bundle(name));
   const auto group = cgroup.remove();
   if (!dead) return fail(ErrorCode::sandbox_unavailable, fmt::format("{} cannot be killed", name));
   if (!slot) return slot;

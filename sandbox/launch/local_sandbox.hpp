@@ -26,6 +26,8 @@ struct LocalSandboxParts {
   std::function<SandboxEvidence()> evidence;
   /// Makes the runtime forget the sandbox, which is dead.
   std::function<Result<void>()> forget;
+  /// Called when nothing is left of it.
+  std::function<void()> gone = {};
 };
 
 class LocalSandbox final : public Launched {

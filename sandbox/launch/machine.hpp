@@ -18,6 +18,12 @@ struct Machine {
   Namespaces namespaces;
 };
 
+/// What a launcher of tier 2 says that has no user namespace for each sandbox.
+inline std::string shared_users(std::string_view why) {
+  return "users: what the kernel counts by user (inotify instances, message queues) sandboxes share: " +
+         std::string(why);
+}
+
 /// What is not enforced here, whichever launcher it is.
 inline std::vector<std::string> weaker(const Machine& machine) {
   auto out = machine.namespaces.weaker;

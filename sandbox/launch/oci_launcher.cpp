@@ -1,7 +1,7 @@
 #include "sandbox/launch/oci_launcher.hpp"
 
 #include <charconv>
-#include <filesystem>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -10,6 +10,8 @@
 #include "sandbox/launch/child.hpp"
 #include "sandbox/launch/files.hpp"
 #include "sandbox/launch/gvisor_log.hpp"
+#include "sandbox/launch/seccomp.hpp"
+#include "sandbox/launch/sweep.hpp"
 
 namespace ratchet::sandbox {
 
@@ -37,15 +39,6 @@ pid_t read_pid(const std::string& path) {
   return pid;
 }
 
-/// crun and runc have a directory by the name of the container, runsc files with the name in theirs.
-Result<void> forget_notes(const std::string& state, const std::string& name) {
-  std::error_code ignored;  // nothing there is a success
-  for (std::filesystem::directory_iterator at(state, ignored), end; at != end; at.increment(ignored))
-    if (at->path().filename().string().find(name) != std::string::npos)
-      if (auto gone = remove_tree(at->path().string()); !gone) return gone;
-  return {};
-}
-
 std::string without_newlines(std::string text) {
   while (!text.empty() && text.back() == '\n')
     text.pop_back();
@@ -56,13 +49,24 @@ std::string without_newlines(std::string text) {
 
 }  // namespace
 
-OciLauncher::OciLauncher(Machine machine, OciRuntime runtime, RefusalListener* listener)
-    : machine_(std::move(machine)), runtime_(std::move(runtime)), listener_(listener) {
+OciLauncher::OciLauncher(Machine machine,
+                         OciRuntime runtime,
+                         RefusalListener* listener,
+                         std::shared_ptr<UserNamespaces> users,
+                         std::string_view why_none)
+    : machine_(std::move(machine)),
+      runtime_(std::move(runtime)),
+      listener_(listener),
+      users_(std::move(users)),
+      seccomp_(runtime_.kind == OciKind::runsc
+                   ? std::string()
+                   : oci_seccomp(listener_ != nullptr ? machine_.places.listener() : std::string())) {
   status_.available = true;
   status_.runtime = runtime_.version;
   status_.weaker = weaker(machine_);
   if (runtime_.kind != OciKind::runsc && listener_ == nullptr)
     status_.weaker.emplace_back("evidence: refused system calls are not counted");
+  if (runtime_.kind != OciKind::runsc && users_ == nullptr) status_.weaker.push_back(shared_users(why_none));
 }
 
 std::vector<std::string> OciLauncher::global_options(std::string_view name) const {
@@ -81,7 +85,7 @@ std::vector<std::string> OciLauncher::global_options(std::string_view name) cons
                   "--directfs=false",
                   "--overlay2=none",
                   "--ignore-cgroups",
-                  "--debug-log=" + machine_.places.bundle(name) + "/log/"});
+                  "--debug-log=" + machine_.places.log(name) + "/"});
       break;
   }
   return out;
@@ -113,15 +117,13 @@ Result<void> OciLauncher::command(std::vector<std::string> words,
           "{} ended with {}: {}", runtime_.version, finished->status, without_newlines(finished->err)));
 }
 
-Result<std::unique_ptr<LocalSandbox>> OciLauncher::make(const std::string& name) {
+Result<std::unique_ptr<LocalSandbox>> OciLauncher::make(const std::string& name, const Lent& lent) {
   const bool own_kernel = runtime_.kind == OciKind::runsc;
   LocalSandboxParts parts{
       .name = name, .places = machine_.places, .cgroups = machine_.cgroups, .evidence = {}, .forget = {}};
   if (own_kernel) {
     parts.own_needs = gvisor_needs;
-    parts.evidence = [log = std::make_shared<GvisorLog>(machine_.places.bundle(name) + "/log")] {
-      return log->take();
-    };
+    parts.evidence = [log = std::make_shared<GvisorLog>(machine_.places.log(name))] { return log->take(); };
   } else if (listener_ != nullptr) {
     parts.evidence = [refusals = listener_->expect(name)] {
       auto taken = refusals->take();
@@ -139,27 +141,29 @@ Result<std::unique_ptr<LocalSandbox>> OciLauncher::make(const std::string& name)
     words.insert(words.end(), {"delete", "--force", name});
     const auto done = command(std::move(words), nullptr, {}, limits::sandbox_destroy_timeout_ms);
     // What a runtime does not delete by itself is dead by now; only its notes are left.
-    return done ? done : forget_notes(machine_.places.state(state_name(runtime_.kind)), name);
+    return done ? done : remove_notes_of(machine_.places.state(state_name(runtime_.kind)), name);
   };
+  if (lent) parts.gone = [users = users_, lent] { users->give_back(std::move(*lent)); };
   auto made = LocalSandbox::make(std::move(parts));
   if (!made && listener_ != nullptr) listener_->forget(name);
   return made;
 }
 
-Result<void> OciLauncher::create_and_start(LocalSandbox& sandbox,
-                                           const std::vector<std::string>& argv,
-                                           int in,
-                                           int out) {
+Result<void> OciLauncher::create_and_start(
+    LocalSandbox& sandbox, const std::vector<std::string>& argv, const Lent& lent, int in, int out) {
   const auto& name = sandbox.parts().name;
   const auto bundle = machine_.places.bundle(name);
   BundleSpec spec{.name = name, .own_kernel = runtime_.kind == OciKind::runsc, .argv = argv};
   // It has groups of its own or none: it gets the name of ours, and puts the child in by itself.
   const bool enters_by_itself = runtime_.kind == OciKind::runc;
   if (enters_by_itself) spec.group = machine_.cgroups.within + "/" + name;
-  if (listener_ != nullptr) spec.listener = machine_.places.listener();
+  spec.seccomp = seccomp_;
+  // The runtime and its children find it through us, whatever they close.
+  if (lent) spec.user_space = fmt::format("/proc/{}/fd/{}", ::getpid(), lent->space.get());
   if (auto made = write_new(bundle + "/config.json", oci_config(machine_.places, spec), 0600); !made)
     return made;
-  if (auto made = make_directory(bundle + "/log", 0700); !made) return made;
+  if (runtime_.kind == OciKind::runsc)
+    if (auto made = mount_log(machine_.places, name); !made) return made;
   const auto pid_file = bundle + "/pid";
   auto words = global_options(name);
   words.insert(words.end(), {"create", "--bundle", bundle, "--pid-file", pid_file, name});
@@ -178,9 +182,15 @@ Result<Started> OciLauncher::start_program(std::string_view name, std::vector<st
   auto to_guest = make_pipe(), from_guest = make_pipe();
   if (!to_guest) return tl::unexpected(to_guest.error());
   if (!from_guest) return tl::unexpected(from_guest.error());
-  auto sandbox = make(std::string(name));
+  Lent lent;
+  if (users_) {
+    auto taken = users_->take();
+    if (!taken) return tl::unexpected(taken.error());
+    lent = std::make_shared<UserNamespaces::Lent>(*std::move(taken));
+  }
+  auto sandbox = make(std::string(name), lent);
   if (!sandbox) return tl::unexpected(sandbox.error());
-  const auto started = create_and_start(**sandbox, argv, to_guest->read.get(), from_guest->write.get());
+  const auto started = create_and_start(**sandbox, argv, lent, to_guest->read.get(), from_guest->write.get());
   if (!started) {
     const auto removed = (*sandbox)->destroy();
     auto text = started.error().text;

@@ -11,6 +11,7 @@
 #include "sandbox/launch/local_sandbox.hpp"
 #include "sandbox/launch/machine.hpp"
 #include "sandbox/launch/refusals.hpp"
+#include "sandbox/launch/user_namespaces.hpp"
 
 namespace ratchet::sandbox {
 
@@ -25,8 +26,13 @@ struct OciRuntime {
 
 class OciLauncher final : public Launcher {
  public:
-  /// `listener` counts refused calls, and outlives this; null where there is none.
-  OciLauncher(Machine machine, OciRuntime runtime, RefusalListener* listener);
+  /// `listener` counts refused calls, and outlives this; null where there is none. Without `users` what the
+  /// kernel counts by user is shared, and the status says why; gVisor needs none.
+  OciLauncher(Machine machine,
+              OciRuntime runtime,
+              RefusalListener* listener,
+              std::shared_ptr<UserNamespaces> users,
+              std::string_view why_none = {});
 
   TierStatus status() const override { return status_; }
 
@@ -36,8 +42,11 @@ class OciLauncher final : public Launcher {
   Result<Started> start_program(std::string_view name, std::vector<std::string> argv);
 
  private:
-  Result<std::unique_ptr<LocalSandbox>> make(const std::string& name);
-  Result<void> create_and_start(LocalSandbox& sandbox, const std::vector<std::string>& argv, int in, int out);
+  using Lent = std::shared_ptr<UserNamespaces::Lent>;
+
+  Result<std::unique_ptr<LocalSandbox>> make(const std::string& name, const Lent& lent);
+  Result<void> create_and_start(
+      LocalSandbox& sandbox, const std::vector<std::string>& argv, const Lent& lent, int in, int out);
   /// One command of the runtime. Errors: sandbox_unavailable, with what it wrote.
   Result<void> command(std::vector<std::string> words,
                        const LocalSandbox* enter,
@@ -48,6 +57,8 @@ class OciLauncher final : public Launcher {
   Machine machine_;
   OciRuntime runtime_;
   RefusalListener* listener_;
+  std::shared_ptr<UserNamespaces> users_;
+  const std::string seccomp_;  ///< the same for all
   TierStatus status_;
 };
 

@@ -32,6 +32,9 @@ class Places {
 
   std::string bundle(std::string_view name) const { return bundles() + "/" + std::string(name); }
 
+  /// Where gVisor writes.
+  std::string log(std::string_view name) const { return bundle(name) + "/log"; }
+
   std::string slot(std::string_view name) const { return slots() + "/" + std::string(name); }
 
   std::string workspace(std::string_view name) const { return slot(name) + "/ws"; }

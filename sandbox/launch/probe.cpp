@@ -13,6 +13,7 @@
 #include "sandbox/launch/bwrap_launcher.hpp"
 #include "sandbox/launch/child.hpp"
 #include "sandbox/launch/files.hpp"
+#include "sandbox/launch/no_launcher.hpp"
 
 namespace ratchet::sandbox {
 
@@ -22,24 +23,6 @@ constexpr std::int64_t version_timeout_ms = 10'000;
 constexpr std::size_t answer_bytes_max = 16u << 10;
 /// The first gVisor whose statx takes the flags of coreutils 9, by the date in its version.
 constexpr int gvisor_date_min = 20'230'700;
-
-/// A tier of which nothing can be had.
-class NoLauncher final : public Launcher {
- public:
-  NoLauncher(std::string runtime, std::string why) {
-    status_.runtime = std::move(runtime);
-    status_.why = std::move(why);
-  }
-
-  TierStatus status() const override { return status_; }
-
-  Result<Started> start(std::string_view) override {
-    return fail(ErrorCode::sandbox_unavailable, status_.why);
-  }
-
- private:
-  TierStatus status_;
-};
 
 std::string find_program(const std::string& name) {
   if (name.starts_with('/')) return ::access(name.c_str(), X_OK) == 0 ? name : std::string();
@@ -156,9 +139,17 @@ std::unique_ptr<Launcher> make_launcher(std::uint32_t tier,
   const auto kind = kind_of(program);
   if (!kind) return none(*version, fmt::format("{} is not crun, runc or runsc", program));
   if (auto why = unfit(tier, *kind, *version); !why.empty()) return none(*version, std::move(why));
-  OciRuntime runtime{*kind, program, *version, options.platform};
-  return tried(std::make_unique<OciLauncher>(machine, std::move(runtime), tier == 2 ? listener : nullptr),
-               node);
+  const OciRuntime runtime{*kind, program, *version, options.platform};
+  if (tier != 2) return tried(std::make_unique<OciLauncher>(machine, runtime, nullptr, nullptr), node);
+  std::string why = "this is not root";
+  if (machine.namespaces.kind == Namespaces::Kind::root) {
+    auto users = std::make_shared<UserNamespaces>(node);
+    auto best = tried(std::make_unique<OciLauncher>(machine, runtime, listener, std::move(users)), node);
+    if (best->status().available) return best;
+    why = best->status().why;
+  }
+  // Root of a container may have too few users to make one, or a /proc with parts hidden.
+  return tried(std::make_unique<OciLauncher>(machine, runtime, listener, nullptr, why), node);
 }
 
 }  // namespace ratchet::sandbox

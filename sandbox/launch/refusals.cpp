@@ -27,6 +27,8 @@ namespace {
 /// A sandbox that was refused so often is answered by the kernel alone: without its listener a call does not
 /// exist (ENOSYS). So a tool cannot keep our thread busy.
 constexpr std::uint32_t refusals_answered_max = 1'000;
+/// When the process has no descriptor left for who wants to be heard.
+constexpr int rest_ms = 100;
 
 std::string name_of(int call) {
   char* name = ::seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, call);
@@ -92,8 +94,10 @@ bool is_ours(int connection) {
 
 }  // namespace
 
-void Refusals::add(std::string_view call) {
+void Refusals::add(const std::function<std::string()>& next) {
   const std::scoped_lock lock(mutex_);
+  const auto call = next();
+  if (call.empty()) return;
   ++since_.count;
   auto& names = since_.names;
   if (names.size() < limits::sandbox_names_max && std::find(names.begin(), names.end(), call) == names.end())
@@ -149,7 +153,8 @@ class RefusalListener::Loop {
     watch(stop_.get());
     for (;;) {
       epoll_event events[32];
-      const int count = ::epoll_wait(epoll_.get(), events, 32, -1);
+      const int count = ::epoll_wait(epoll_.get(), events, 32, resting_ ? rest_ms : -1);
+      if (std::exchange(resting_, false)) watch(socket_.get());
       for (int n = 0; n < count; ++n) {
         const int fd = events[n].data.fd;
         if (fd == stop_.get()) return;
@@ -165,9 +170,17 @@ class RefusalListener::Loop {
 
   void accept() {
     Fd connection(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!connection && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
+      return rest();
     if (!connection || !is_ours(connection.get()) || !watch(connection.get())) return;
     const int number = connection.get();
     connections_.emplace(number, std::move(connection));
+  }
+
+  /// What waits goes on waiting, and would wake us again and again: there is nothing to take it with.
+  void rest() {
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket_.get(), nullptr);
+    resting_ = true;
   }
 
   void take_delivery(std::map<int, Fd>::iterator at) {
@@ -194,10 +207,14 @@ class RefusalListener::Loop {
   /// False when nobody can ask any more.
   static bool answer_one(Asking& asking) {
     seccomp_notif call{};
+    int error = 0;
+    asking.to->add([&] {
+      if (::ioctl(asking.fd.get(), SECCOMP_IOCTL_NOTIF_RECV, &call) == 0) return name_of(call.data.nr);
+      error = errno;
+      return std::string();
+    });
     // ENOENT: who asked was killed meanwhile.
-    if (::ioctl(asking.fd.get(), SECCOMP_IOCTL_NOTIF_RECV, &call) != 0)
-      return errno == ENOENT || errno == EINTR;
-    asking.to->add(name_of(call.data.nr));
+    if (error != 0) return error == ENOENT || error == EINTR;
     seccomp_notif_resp no{};
     no.id = call.id;
     no.error = -EPERM;
@@ -205,6 +222,7 @@ class RefusalListener::Loop {
   }
 
   Fd socket_, epoll_, stop_;
+  bool resting_ = false;  ///< the socket is not watched
   std::map<int, Fd> connections_;
   std::map<int, Asking> asking_;
   std::mutex mutex_;

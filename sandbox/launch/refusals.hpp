@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -18,7 +19,9 @@ namespace ratchet::sandbox {
 /// Of one sandbox. Any thread.
 class Refusals {
  public:
-  void add(std::string_view call);
+  /// Counts what `next` names while nobody can ask: what was being answered when somebody asked is in what he
+  /// is told. Empty: nothing was refused.
+  void add(const std::function<std::string()>& next);
 
   struct Taken {
     std::uint32_t count = 0;

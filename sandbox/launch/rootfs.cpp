@@ -1,8 +1,14 @@
+#include "sandbox/launch/rootfs.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
 #include <filesystem>
+#include <sys/mount.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
-#include "sandbox/launch/bundle.hpp"
+#include "runtime/sandbox/command.hpp"
 #include "sandbox/launch/files.hpp"
 
 namespace ratchet::sandbox {
@@ -57,11 +63,7 @@ Result<void> make_etc(const std::string& etc) {
   return copy_flat("/etc/ssl/certs", etc + "/ssl/certs");
 }
 
-}  // namespace
-
-Result<void> make_rootfs(const Places& places) {
-  const auto root = places.rootfs();
-  if (auto gone = remove_tree(root); !gone) return gone;
+Result<void> fill(const std::string& root) {
   for (const auto* name : {"/proc", "/dev", "/sys", "/usr", "/tmp", "/home/tool", "/slot", "/sbx"})
     if (auto made = make_directory(root + name, 0755); !made) return made;
   if (auto made = write_new(root + std::string(guest_program), "", 0755); !made) return made;
@@ -73,6 +75,53 @@ Result<void> make_rootfs(const Places& places) {
   if (fs::create_symlink("slot/ws", root + "/workspace", error); error)
     return failed(root + "/workspace", error);
   return make_etc(root + "/etc");
+}
+
+/// Of a tree of mounts, at every depth: nothing can be written to it, gain a user by it or be a device in it,
+/// and what the host mounts below its own later does not arrive.
+int make_harmless(int directory, const char* path, unsigned flags) {
+  mount_attr attributes{};
+  attributes.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+  attributes.propagation = MS_PRIVATE;
+  return ::mount_setattr(directory, path, flags | AT_RECURSIVE, &attributes, sizeof attributes);
+}
+
+/// Harmless before anybody can see it.
+Result<void> mount_programs(const std::string& root) {
+  const Fd tree(::open_tree(AT_FDCWD, "/usr", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE));
+  if (!tree || make_harmless(tree.get(), "", AT_EMPTY_PATH) != 0 ||
+      ::move_mount(tree.get(), "", AT_FDCWD, (root + "/usr").c_str(), MOVE_MOUNT_F_EMPTY_PATH) != 0)
+    return system_error(fmt::format("cannot mount /usr at {}/usr", root));
+  return {};
+}
+
+/// Lazily: what still runs on it keeps it. Whatever was mounted on an earlier one goes too.
+Result<void> detach(const std::string& root) {
+  while (::umount2(root.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) == 0) {
+  }
+  if (errno != EINVAL && errno != ENOENT) return system_error(fmt::format("cannot unmount {}", root));
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Rootfs>> Rootfs::mount(const Places& places) {
+  const auto root = places.rootfs();
+  if (auto done = detach(root); !done) return tl::unexpected(done.error());
+  if (auto done = make_directory(root, 0755); !done) return tl::unexpected(done.error());
+  if (::mount("ratchet", root.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "size=64m,mode=0755") != 0)
+    return system_error(fmt::format("cannot mount the root of sandboxes at {}", root));
+  std::unique_ptr<Rootfs> mounted(new Rootfs(root));
+  if (auto done = fill(root); !done) return tl::unexpected(done.error());
+  if (auto done = mount_programs(root); !done) return tl::unexpected(done.error());
+  if (make_harmless(AT_FDCWD, root.c_str(), 0) != 0)
+    return system_error(fmt::format("cannot make {} read-only", root));
+  return mounted;
+}
+
+Rootfs::~Rootfs() {
+  // What cannot be unmounted goes with the process.
+  if (detach(path_)) ::rmdir(path_.c_str());
 }
 
 }  // namespace ratchet::sandbox

@@ -26,7 +26,9 @@ Result<void> remove_empty(const std::string& path) {
 Result<void> share_slots(const Places& places) {
   const auto slots = places.slots();
   if (auto made = make_directory(slots, 0755); !made) return made;
+  // The flags here, since within a user namespace a runtime cannot add them.
   if (::mount(slots.c_str(), slots.c_str(), nullptr, MS_BIND, nullptr) != 0 ||
+      ::mount(nullptr, slots.c_str(), nullptr, MS_BIND | MS_REMOUNT | flags, nullptr) != 0 ||
       ::mount(nullptr, slots.c_str(), nullptr, MS_SHARED, nullptr) != 0)
     return system_error(fmt::format("cannot share {}", slots));
   return {};

@@ -71,12 +71,12 @@ void remove_groups_of_runtimes(std::string_view prefix) {
       if (name.starts_with(prefix)) ::rmdir(fmt::format("/sys/fs/cgroup/{}/{}", hierarchy, name).c_str());
 }
 
-Result<void> remove_notes(const std::string& states, std::string_view prefix) {
-  for (const auto& runtime : names_in(states))
-    for (const auto& name : names_in(states + "/" + runtime))
-      if (name.find(prefix) != std::string::npos)
-        if (auto gone = remove_tree(fmt::format("{}/{}/{}", states, runtime, name)); !gone) return gone;
-  return {};
+/// The names are numbered: 1 is not 10.
+bool is_noted(std::string_view file, std::string_view name) {
+  const auto at = file.find(name);
+  if (at == file.npos) return false;
+  const auto rest = file.substr(at + name.size());
+  return rest.empty() || rest.front() < '0' || rest.front() > '9';
 }
 
 }  // namespace
@@ -99,6 +99,21 @@ Result<std::size_t> sweep(const Places& places, const CgroupLayout& cgroups, std
   if (auto removed = remove_notes(places.states(), prefix); !removed && done) done = removed;
   if (!done) return tl::unexpected(done.error());
   return names.size();
+}
+
+Result<void> remove_notes(const std::string& states, std::string_view prefix) {
+  for (const auto& runtime : names_in(states))
+    for (const auto& name : names_in(states + "/" + runtime))
+      if (name.find(prefix) != std::string::npos)
+        if (auto gone = remove_tree(fmt::format("{}/{}/{}", states, runtime, name)); !gone) return gone;
+  return {};
+}
+
+Result<void> remove_notes_of(const std::string& state, std::string_view name) {
+  for (const auto& each : names_in(state))
+    if (is_noted(each, name))
+      if (auto gone = remove_tree(state + "/" + each); !gone) return gone;
+  return {};
 }
 
 }  // namespace ratchet::sandbox

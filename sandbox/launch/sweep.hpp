@@ -17,4 +17,10 @@ namespace ratchet::sandbox {
 /// Errors: sandbox_unavailable, with what cannot be removed.
 Result<std::size_t> sweep(const Places& places, const CgroupLayout& cgroups, std::string_view label);
 
+/// What runtimes remember below `states`, a directory for each, of names that begin with `prefix`; crun and
+/// runc as a directory of that name, runsc as files that have it in theirs. Errors: sandbox_unavailable.
+Result<void> remove_notes(const std::string& states, std::string_view prefix);
+/// Of one sandbox and one runtime. Errors: sandbox_unavailable.
+Result<void> remove_notes_of(const std::string& state, std::string_view name);
+
 }  // namespace ratchet::sandbox

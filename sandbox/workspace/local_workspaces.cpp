@@ -1,17 +1,20 @@
 #include "sandbox/workspace/local_workspaces.hpp"
 
 #include <cerrno>
+#include <cstdio>
+#include <fcntl.h>
 #include <map>
 #include <mutex>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <unordered_set>
 
 #include <fmt/format.h>
 
+#include "sandbox/workers.hpp"
 #include "sandbox/workspace/files.hpp"
 #include "sandbox/workspace/open_workspace.hpp"
 #include "sandbox/workspace/protection.hpp"
-#include "sandbox/workspace/queues.hpp"
 
 namespace ratchet {
 
@@ -37,14 +40,40 @@ Result<void> make_directory(const std::string& path) {
   return unavailable(path, errno);
 }
 
-/// Whatever is there was left by a process that is dead.
-Result<void> remove_leftovers(const std::string& directory) {
+Result<std::vector<std::string>> names_in(const std::string& directory) {
   const sandbox::Fd opened = sandbox::open_directory(directory);
   std::vector<std::string> names;
   const int code = opened ? sandbox::list_names(opened.get(), names) : errno;
   if (code != 0) return unavailable(directory, code);
-  for (const std::string& name : names)
-    if (auto removed = OpenWorkspace::remove(directory + '/' + name); !removed) return removed;
+  return names;
+}
+
+/// Whatever is there was left by a process that is dead. It gets another place, which costs the same however
+/// much it is. `leftovers` has a directory for each start that found something.
+Result<void> put_aside(const std::string& directory, const std::string& leftovers) {
+  if (auto made = make_directory(leftovers); !made) return made;
+  const auto names = names_in(directory);
+  if (!names) return tl::unexpected(names.error());
+  if (names->empty()) return {};
+  for (int number = 0;; ++number) {
+    const std::string aside = fmt::format("{}/{}", leftovers, number);
+    if (renameat2(AT_FDCWD, directory.c_str(), AT_FDCWD, aside.c_str(), RENAME_NOREPLACE) == 0) break;
+    if (errno != EEXIST) return unavailable(directory, errno);
+  }
+  return make_directory(directory);
+}
+
+Result<void> remove_leftovers(const std::string& leftovers) {
+  const auto starts = names_in(leftovers);
+  if (!starts) return tl::unexpected(starts.error());
+  for (const std::string& start : *starts) {
+    const std::string aside = leftovers + '/' + start;
+    const auto names = names_in(aside);
+    if (!names) return tl::unexpected(names.error());
+    for (const std::string& name : *names)
+      if (auto removed = OpenWorkspace::remove(aside + '/' + name); !removed) return removed;
+    if (rmdir(aside.c_str()) != 0) return unavailable(aside, errno);
+  }
   return {};
 }
 
@@ -77,10 +106,10 @@ class LocalWorkspaces::Impl {
                options.overlay,
                {options.upper_bytes, limits::workspace_files_max + spare_inodes},
                options.read_only_paths},
-        queues_(std::make_unique<sandbox::Queues>(options.threads)) {}
+        workers_(std::make_unique<sandbox::Workers>(options.threads)) {}
 
   ~Impl() {
-    queues_.reset();
+    workers_.reset();
     for (const auto& [run, opened] : open_) {
       // What cannot be removed now is removed at the next start.
       (void)OpenWorkspace::remove(directory(run));
@@ -106,7 +135,7 @@ class LocalWorkspaces::Impl {
 
   const std::string& why_no_overlay() const { return why_no_overlay_; }
 
-  sandbox::Queues& queues() { return *queues_; }
+  sandbox::Workers& workers() { return *workers_; }
 
   Result<void> open(const RunId& run, const std::optional<Hash>& snapshot) {
     if (auto closed = close(run); !closed) return closed;
@@ -140,8 +169,14 @@ class LocalWorkspaces::Impl {
     return name;
   }
 
+  /// What cannot be removed in full is open no longer, and is removed before the run opens another one.
   Result<void> close(const RunId& run) {
-    if (!find(run)) return {};
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = open_.find(run);
+      if (found == open_.end()) return {};
+      found->second.workspace.reset();
+    }
     if (auto removed = OpenWorkspace::remove(directory(run)); !removed) return removed;
     const std::lock_guard lock(mutex_);
     open_.erase(run);
@@ -157,14 +192,14 @@ class LocalWorkspaces::Impl {
 
  private:
   struct Open {
-    std::unique_ptr<OpenWorkspace> workspace;
-    std::optional<Hash> latest;  ///< the snapshot that the next one takes hashes over from
+    std::unique_ptr<OpenWorkspace> workspace;  ///< null: only to be removed
+    std::optional<Hash> latest;                ///< the snapshot that the next one takes hashes over from
   };
 
   Open* find(const RunId& run) {
     const std::lock_guard lock(mutex_);
     const auto found = open_.find(run);
-    return found == open_.end() ? nullptr : &found->second;
+    return found == open_.end() || !found->second.workspace ? nullptr : &found->second;
   }
 
   /// A manifest that cannot be read does not say what it needs, so nothing is removed then.
@@ -199,7 +234,7 @@ class LocalWorkspaces::Impl {
   /// Snapshots that this process took and that no sweep was given yet: their events may be on their way.
   ObjectNames told_;
 
-  std::unique_ptr<sandbox::Queues> queues_;
+  std::unique_ptr<sandbox::Workers> workers_;
 };
 
 // --- from other threads
@@ -212,12 +247,18 @@ Result<std::unique_ptr<LocalWorkspaces>> LocalWorkspaces::open(const LocalWorksp
   const std::string directory = top + "/workspaces";
   for (const std::string& path : {top, directory})
     if (auto made = make_directory(path); !made) return tl::unexpected(made.error());
-  if (auto removed = remove_leftovers(directory); !removed) return tl::unexpected(removed.error());
+  const std::string leftovers = top + "/leftovers";
+  if (auto done = put_aside(directory, leftovers); !done) return tl::unexpected(done.error());
   const sandbox::FileOwner owner{static_cast<uid_t>(options.tool_uid), static_cast<gid_t>(options.tool_gid)};
   auto objects = Objects::open(top + "/objects", owner);
   if (!objects) return tl::unexpected(objects.error());
   auto impl = std::make_unique<Impl>(options, directory, std::move(*objects));
   impl->find_out_whether_overlays_work();
+  impl->workers().submit(leftovers, [leftovers, log = options.log] {
+    const auto removed = remove_leftovers(leftovers);
+    if (!removed && log)
+      log(LogLevel::error, "of earlier workspaces something is left: " + removed.error().text);
+  });
   return std::unique_ptr<LocalWorkspaces>(new LocalWorkspaces(std::move(impl)));
 }
 
@@ -226,23 +267,23 @@ LocalWorkspaces::LocalWorkspaces(std::unique_ptr<Impl> impl) : impl_(std::move(i
 LocalWorkspaces::~LocalWorkspaces() = default;
 
 void LocalWorkspaces::open(const RunId& run, std::optional<Hash> snapshot, OnDone done) {
-  impl_->queues().add(to_string(run), [impl = impl_.get(), run, snapshot, done = std::move(done)] {
+  impl_->workers().submit(to_string(run), [impl = impl_.get(), run, snapshot, done = std::move(done)] {
     done(impl->open(run, snapshot));
   });
 }
 
 void LocalWorkspaces::snapshot(const RunId& run, OnSnapshot done) {
-  impl_->queues().add(to_string(run),
-                      [impl = impl_.get(), run, done = std::move(done)] { done(impl->snapshot(run)); });
+  impl_->workers().submit(to_string(run),
+                          [impl = impl_.get(), run, done = std::move(done)] { done(impl->snapshot(run)); });
 }
 
 void LocalWorkspaces::close(const RunId& run, OnDone done) {
-  impl_->queues().add(to_string(run),
-                      [impl = impl_.get(), run, done = std::move(done)] { done(impl->close(run)); });
+  impl_->workers().submit(to_string(run),
+                          [impl = impl_.get(), run, done = std::move(done)] { done(impl->close(run)); });
 }
 
 void LocalWorkspaces::sweep(std::vector<Hash> live, OnDone done) {
-  impl_->queues().add(sweep_key, [impl = impl_.get(), live = std::move(live), done = std::move(done)] {
+  impl_->workers().submit(sweep_key, [impl = impl_.get(), live = std::move(live), done = std::move(done)] {
     done(impl->sweep(live));
   });
 }

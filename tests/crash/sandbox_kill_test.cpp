@@ -123,7 +123,8 @@ TEST_F(SandboxKill, EndsWhatRunsAndGoesOnFromTheLastSnapshot) {
   EXPECT_THAT(directories_of(server_.data_dir()), IsEmpty());
 }
 
-/// Warm ones are frozen: they cannot read that their pipe has ended, and wait for the next start.
+/// Warm ones are frozen: they cannot read that their pipe has ended, and are ended by who survives the
+/// server.
 class WarmKill : public SandboxKill {
  protected:
   WarmKill() : SandboxKill(with_warm_ones) {}
@@ -135,6 +136,7 @@ TEST_F(WarmKill, ClearsAwayWhatNobodyHadLeased) {
   finish(id);
   const auto label = node_label(server_.data_dir());
   server_.kill();
+  EXPECT_THAT(survivors_of(label), IsEmpty()) << "who outlived the server, without a next start";
   const auto groups = groups_of(label);
   server_.start();
   EXPECT_THAT(still_there(groups, groups_of(label)), IsEmpty()) << "groups of the dead node";

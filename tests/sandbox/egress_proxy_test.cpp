@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <condition_variable>
+#include <future>
 #include <mutex>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -153,9 +154,9 @@ class Proxy : public ::testing::Test {
   }
 
   SandboxEvidence evidence() {
-    SandboxEvidence out;
-    proxy->add_evidence(1, out);
-    return out;
+    std::promise<SandboxEvidence> told;
+    proxy->take_evidence(1, [&](SandboxEvidence evidence) { told.set_value(std::move(evidence)); });
+    return told.get_future().get();
   }
 
   Origin origin;
@@ -286,6 +287,37 @@ TEST_F(Proxy, ASandboxThatIsForgottenLeavesNothing) {
   const Fd there = origin.accept();
   proxy->forget(1);
   EXPECT_EQ(Origin::read_all(there), "") << "its connection is closed";
+}
+
+TEST_F(Proxy, LookUpsOfOneSandboxHoldUpNobodyElse) {
+  std::promise<void> go;
+  DialRules rules;
+  rules.private_hosts = {allowed};
+  rules.resolver = [gone = go.get_future().share()](const std::string& host, std::uint16_t port) {
+    if (host == "slow.example") gone.wait();
+    return resolve("127.0.0.1", port);
+  };
+  proxy = std::make_unique<EgressProxy>(std::move(rules));
+  proxy->grant(1, {"slow.example:80"}, link);
+  for (ConnectionId id = 1; id <= limits::egress_connections_max; ++id) {
+    proxy->opened(1, id);
+    proxy->data(1, id, "CONNECT slow.example:80 HTTP/1.1\r\n\r\n");
+  }
+  const auto other = std::make_shared<FakeLink>();
+  proxy->grant(2, {allowed}, other);
+  proxy->opened(2, 1);
+  proxy->data(2, 1, "CONNECT " + allowed + " HTTP/1.1\r\n\r\n");
+  EXPECT_THAT(other->wait_for(1, 12), StartsWith("HTTP/1.1 200"));
+  go.set_value();
+}
+
+/// What was sent before the end of a command is in its evidence, also if nobody has looked at it yet.
+TEST_F(Proxy, EvidenceHasAllThatWasSaidBefore) {
+  for (ConnectionId id = 1; id <= 20; ++id) {
+    proxy->opened(1, id);
+    proxy->data(1, id, "CONNECT evil.example:443 HTTP/1.1\r\n\r\n");
+  }
+  EXPECT_EQ(evidence().refused_connections, 20u);
 }
 
 }  // namespace

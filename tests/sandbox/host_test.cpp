@@ -16,6 +16,7 @@
 
 #include "sandbox/channel/frame.hpp"
 #include "tests/sandbox/plain_launcher.hpp"
+#include "tests/sandbox/refuse_all.hpp"
 
 namespace ratchet::sandbox {
 namespace {
@@ -58,6 +59,7 @@ class Host {
       : launcher(std::make_shared<PlainLauncher>(std::move(words))) {
     SandboxHostOptions options;
     options.node = "0badcafe";
+    options.egress = std::make_shared<RefuseAll>();
     options.launchers[2] = launcher;
     options.kill_grace_ms = kill_grace_ms;
     options.idle_freeze_ms = idle_freeze_ms;
@@ -356,6 +358,17 @@ TEST(SandboxHostTest, LeavesNothingWhenItEnds) {
   auto end = ended.get_future();
   EXPECT_EQ(wait_for(end).kind, Kind::lost);
   EXPECT_TRUE(host.launcher->last()->destroyed);
+}
+
+TEST(SandboxHostTest, WaitsForNoGuestWhenItEnds) {
+  Host host({"/bin/cat"});  // which says nothing
+  std::promise<Result<SandboxId>> told;
+  host.host->create(2, [&](Result<SandboxId> result) { told.set_value(std::move(result)); });
+  host.host.reset();
+  auto future = told.get_future();
+  const auto created = wait_for(future);
+  ASSERT_FALSE(created.has_value());
+  EXPECT_THAT(created.error().text, HasSubstr("shutting down"));
 }
 
 TEST(SandboxHostTest, PassesOnTheEvidenceOfACommand) {

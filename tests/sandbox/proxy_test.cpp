@@ -16,6 +16,7 @@
 #include "sandbox/egress/egress.hpp"
 #include "sandbox/host.hpp"
 #include "tests/sandbox/plain_launcher.hpp"
+#include "tests/sandbox/refuse_all.hpp"
 
 namespace ratchet::sandbox {
 namespace {
@@ -56,7 +57,11 @@ class Echo final : public Egress {
     if (!broken && entry.waiting.empty()) link_->close(connection, false);
   }
 
-  void add_evidence(SandboxId, SandboxEvidence& evidence) override { evidence.refused_connections += 7; }
+  void take_evidence(SandboxId, std::function<void(SandboxEvidence)> told) override {
+    SandboxEvidence evidence;
+    evidence.refused_connections = 7;
+    told(std::move(evidence));
+  }
 
   std::vector<std::string> allowed;
   std::atomic<int> open = 0, forgotten = 0;
@@ -193,7 +198,7 @@ print(sum(len(c.recv(1)) for c in many[60:]))
 }
 
 TEST_F(Proxied, RefusesAndCountsWhereNobodyAnswers) {
-  begin(nullptr);
+  begin(std::make_shared<RefuseAll>());
   const auto end = python(R"(
 for _ in range(3):
     try: print(connect().recv(1))

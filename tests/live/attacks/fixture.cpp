@@ -216,7 +216,10 @@ std::vector<int> Attack::processes() const {
 }
 
 std::vector<int> Attack::processes(SandboxId id) const {
-  return sandbox::Cgroup::existing(sandbox::find_cgroups(), fmt::format("{}-{}", label(), id)).processes();
+  const auto groups = sandbox::find_cgroups();
+  for (const auto& name : sandbox::cgroups_named(groups, label() + "-"))
+    if (name.ends_with(fmt::format("-{}", id))) return sandbox::Cgroup::existing(groups, name).processes();
+  return {};
 }
 
 std::vector<std::string> Attack::remains() const {

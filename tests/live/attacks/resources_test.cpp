@@ -1,5 +1,7 @@
 // Whoever takes all there is: of memory, processes, space, output, time.
 
+#include <chrono>
+
 #include <fmt/format.h>
 
 #include "tests/live/attacks/fixture.hpp"
@@ -169,6 +171,44 @@ TEST_P(Resources, AHogLeavesItsNeighbourWhatIsHis) {
   EXPECT_EQ(python(neighbour, "print(sum(range(1000000)))").out, "499999500000\n");
   host().kill(hog);
   EXPECT_EQ(ended->get_future().get().kind, Kind::killed);
+}
+
+/// Takes all inotify instances and all room for queues that its user may have, and says how many of each.
+constexpr const char* take_all = R"(
+import ctypes, time
+libc = ctypes.CDLL(None, use_errno=True)
+instances = queues = 0
+while instances < 1000 and libc.inotify_init1(0) >= 0: instances += 1
+# 10 messages of 8 KB each
+attributes = (ctypes.c_long * 8)(0, 10, 8192)
+while queues < 1000:
+  if libc.mq_open(b'/q%d' % queues, 0o102, 0o600, attributes) < 0: break
+  queues += 1
+print(instances, queues, flush=True)
+for i in range(queues): libc.mq_unlink(b'/q%d' % i)  # gone with who holds it open
+)";
+
+TEST_P(Resources, WhatTheKernelCountsByUserIsOfOneSandboxAlone) {
+  const auto alone = leased({.run = 2});
+  const auto all = python(alone, take_all);
+  ASSERT_THAT(all.out, testing::MatchesRegex("[1-9][0-9]* [0-9]+\n")) << all.err;
+  const auto hog = leased();
+  auto full = std::make_shared<std::promise<void>>();
+  auto ended = std::make_shared<std::promise<SandboxEnd>>();
+  SandboxCommand command;
+  command.argv = {"/usr/bin/python3", "-"};
+  command.input = std::string(take_all) + "time.sleep(1000)\n";
+  command.timeout_ms = 600'000;
+  command.output_bytes_max = output_bytes_max_;
+  host().run(
+      hog,
+      std::move(command),
+      [full](std::string_view) { full->set_value(); },
+      [ended](SandboxEnd end) { ended->set_value(std::move(end)); });
+  ASSERT_EQ(full->get_future().wait_for(std::chrono::minutes(1)), std::future_status::ready);
+  EXPECT_EQ(python(alone, take_all).out, all.out) << "its neighbour holds as much";
+  EXPECT_TRUE(destroy(hog));
+  EXPECT_EQ(ended->get_future().get().kind, Kind::lost);
 }
 
 TEST_P(Resources, AWedgedSandboxIsDestroyedAllTheSame) {

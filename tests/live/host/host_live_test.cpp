@@ -13,6 +13,7 @@
 #include "sandbox/host.hpp"
 #include "tests/fakes/not_tested.hpp"
 #include "tests/live/launch/fixture.hpp"
+#include "tests/sandbox/refuse_all.hpp"
 
 namespace ratchet::sandbox {
 namespace {
@@ -35,6 +36,7 @@ class HostLive : public testing::TestWithParam<Case> {
     if (!launcher->status().available) return skip(launcher->status().why);
     SandboxHostOptions options;
     options.node = node_.label().substr(std::string("ratchet-").size());
+    options.egress = std::make_shared<RefuseAll>();
     options.launchers[GetParam().tier] = std::move(launcher);
     host_ = std::make_unique<LocalSandboxHost>(std::move(options));
   }

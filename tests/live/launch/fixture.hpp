@@ -15,10 +15,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "sandbox/launch/bundle.hpp"
 #include "sandbox/launch/files.hpp"
 #include "sandbox/launch/namespaces.hpp"
 #include "sandbox/launch/probe.hpp"
+#include "sandbox/launch/rootfs.hpp"
 #include "sandbox/launch/slot.hpp"
 #include "tests/fakes/directory.hpp"
 
@@ -46,7 +46,9 @@ class LiveNode {
   Result<void> set_up() {
     const auto& places = machine_.places;
     if (auto made = make_directory(places.root(), 0755); !made) return made;
-    if (auto made = make_rootfs(places); !made) return made;
+    auto root = Rootfs::mount(places);
+    if (!root) return tl::unexpected(root.error());
+    rootfs_ = *std::move(root);
     // A shell says and does whatever a test wants; what the real one does is its own tests' business.
     if (auto made = write_new(places.guest(), "#!/bin/sh\nexec /bin/sh\n", 0755); !made) return made;
     if (auto shared = share_slots(places); !shared) return shared;
@@ -71,6 +73,7 @@ class LiveNode {
  private:
   std::string label_;
   Machine machine_;
+  std::unique_ptr<Rootfs> rootfs_;
   std::unique_ptr<RefusalListener> listener_;
 };
 

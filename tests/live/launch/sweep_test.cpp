@@ -86,6 +86,23 @@ TEST_P(Sweep, RemovesWhatAKilledNodeLeftAndNothingOfItsNeighbour) {
   EXPECT_TRUE(living->sandbox().destroy());
 }
 
+TEST(SweepOfNotes, TakesThoseOfOneSandboxAndNotOfAnother) {
+  const TemporaryDirectory state;
+  const auto at = [&](const std::string& name) { return state.path() + "/" + name; };
+  for (const auto* name : {"ratchet-a-1", "ratchet-a-10", "ratchet-a-11"})
+    ASSERT_TRUE(make_directory(at(name), 0700));
+  for (const auto* name :
+       {"ratchet-a-1_sandbox:ratchet-a-1.state", "ratchet-a-12_sandbox:ratchet-a-12.state"})
+    ASSERT_TRUE(write_new(at(name), "", 0600));
+  ASSERT_TRUE(remove_notes_of(state.path(), "ratchet-a-1"));
+  std::vector<std::string> left;
+  for (const auto& each : std::filesystem::directory_iterator(state.path()))
+    left.push_back(each.path().filename().string());
+  EXPECT_THAT(left,
+              testing::UnorderedElementsAre(
+                  "ratchet-a-10", "ratchet-a-11", "ratchet-a-12_sandbox:ratchet-a-12.state"));
+}
+
 }  // namespace
 
 }  // namespace ratchet::sandbox

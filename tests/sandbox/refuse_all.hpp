@@ -1,6 +1,7 @@
 #pragma once
 // No way out at all: each connection is closed and counted.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string_view>
@@ -31,9 +32,11 @@ class RefuseAll final : public Egress {
 
   void closed(SandboxId, ConnectionId, bool) override {}
 
-  void add_evidence(SandboxId sandbox, SandboxEvidence& evidence) override {
+  void take_evidence(SandboxId sandbox, std::function<void(SandboxEvidence)> told) override {
+    SandboxEvidence evidence;
     if (const auto found = sandboxes_.find(sandbox); found != sandboxes_.end())
-      evidence.refused_connections += std::exchange(found->second.refused, 0);
+      evidence.refused_connections = std::exchange(found->second.refused, 0);
+    told(std::move(evidence));
   }
 
  private:
