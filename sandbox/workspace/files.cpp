@@ -154,6 +154,12 @@ std::int64_t read_parts(int fd, std::uint64_t size, const std::function<bool(std
   return static_cast<std::int64_t>(done);
 }
 
+int set_mtime(int fd, std::int64_t mtime_ns) {
+  const timespec times[] = {{.tv_sec = 0, .tv_nsec = UTIME_OMIT},
+                            {.tv_sec = mtime_ns / 1'000'000'000, .tv_nsec = mtime_ns % 1'000'000'000}};
+  return futimens(fd, times);
+}
+
 int remove_tree(int directory, const std::string& name) {
   const Fd top = open_beneath(directory, name, O_RDONLY | O_DIRECTORY);
   if (!top && errno == ENOENT) return 0;

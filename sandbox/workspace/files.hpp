@@ -2,6 +2,7 @@
 // Files below a directory that somebody hostile wrote. Everything goes by descriptors and single names, never
 // by paths: what a name leads to is looked at after it was opened, and links are never followed.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -34,6 +35,9 @@ int write_all(int fd, std::string_view bytes);
 /// were; -1: errno says why not.
 std::int64_t read_parts(int fd, std::uint64_t size, const std::function<bool(std::string_view)>& take);
 
+/// Of an open file. -1: errno says why not.
+int set_mtime(int fd, std::int64_t mtime_ns);
+
 /// Removes what a name leads to, and all that is in it, however deep; mounts in it stay and are an error.
 /// Returns an errno, or 0; what is not there is removed already.
 int remove_tree(int directory, const std::string& name);
@@ -41,9 +45,11 @@ int remove_tree(int directory, const std::string& name);
 /// For the text of an error.
 std::string errno_text(int code);
 
-/// Nanoseconds since 1970.
+/// Nanoseconds since 1970; of a time some three hundred years away, the last one that can be said. Who writes
+/// a file may give it any time.
 inline std::int64_t ns_of(const timespec& time) {
-  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+  constexpr std::int64_t second = 1'000'000'000, seconds_max = INT64_MAX / second - 1;
+  return std::clamp<std::int64_t>(time.tv_sec, -seconds_max, seconds_max) * second + time.tv_nsec;
 }
 
 }  // namespace ratchet::sandbox

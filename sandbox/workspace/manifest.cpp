@@ -11,7 +11,8 @@ namespace ratchet::sandbox {
 
 namespace {
 
-constexpr std::string_view heading = "ratchet workspace 1\n";
+constexpr std::string_view heading = "ratchet workspace 2\n";
+constexpr std::string_view heading_without_times = "ratchet workspace 1\n";
 constexpr std::size_t name_bytes_max = 255;  // of Linux's file systems
 constexpr char directory_mark = 'd', file_mark = 'f', executable_mark = 'x', symlink_mark = 'l';
 
@@ -49,7 +50,7 @@ const char* problem_of_path(std::string_view path) {
 /// Reads entry after entry, and holds that each stands where it may.
 class Reader {
  public:
-  explicit Reader(std::string_view bytes) : input_{bytes} {}
+  Reader(std::string_view bytes, bool with_times) : input_{bytes}, with_times_(with_times) {}
 
   Manifest read() {
     const std::uint64_t count = input_.varint();
@@ -79,6 +80,7 @@ class Reader {
       entry.executable = mark == std::string_view(&executable_mark, 1);
       if (!entry.executable && mark != std::string_view(&file_mark, 1)) input_.refuse("an entry has no kind");
       entry.size = input_.varint();
+      if (with_times_) entry.mtime_ns = static_cast<std::int64_t>(input_.varint());
       const std::string_view hash = input_.bytes(entry.hash.bytes.size());
       std::copy(hash.begin(), hash.end(), entry.hash.bytes.begin());
     }
@@ -100,12 +102,30 @@ class Reader {
       return input_.refuse("a link has no target");
     if (entry.size > limits::workspace_bytes_max - bytes_) return input_.refuse("its files are too large");
     bytes_ += entry.size;
+    if (with_times_ && entry.kind == EntryKind::file && entry.mtime_ns <= 0)
+      return input_.refuse("a file has no time");
   }
 
   fields::Input input_;
+  const bool with_times_;
   std::vector<std::size_t> open_;  ///< the directories around the last entry: places in the manifest
   std::uint64_t bytes_ = 0;
 };
+
+std::string encode(const Manifest& manifest, bool with_times) {
+  std::string out(with_times ? heading : heading_without_times);
+  fields::put_varint(out, manifest.size());
+  for (const ManifestEntry& entry : manifest) {
+    out += mark_of(entry);
+    put_bytes(out, entry.path);
+    if (entry.kind == EntryKind::symlink) put_bytes(out, entry.target);
+    if (entry.kind != EntryKind::file) continue;
+    fields::put_varint(out, entry.size);
+    if (with_times) fields::put_varint(out, static_cast<std::uint64_t>(entry.mtime_ns));
+    out += entry.hash.view();
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -118,26 +138,18 @@ bool comes_before(std::string_view path, std::string_view other) {
 }
 
 std::string encode_manifest(const Manifest& manifest) {
-  std::string out(heading);
-  fields::put_varint(out, manifest.size());
-  for (const ManifestEntry& entry : manifest) {
-    out += mark_of(entry);
-    put_bytes(out, entry.path);
-    if (entry.kind == EntryKind::symlink) put_bytes(out, entry.target);
-    if (entry.kind != EntryKind::file) continue;
-    fields::put_varint(out, entry.size);
-    out += entry.hash.view();
-  }
-  return out;
+  return encode(manifest, true);
 }
 
 Result<Manifest> decode_manifest(std::string_view bytes) {
-  if (!bytes.starts_with(heading)) return fail(ErrorCode::corrupt, "a manifest begins otherwise");
-  Reader reader(bytes.substr(heading.size()));
+  const bool with_times = bytes.starts_with(heading);
+  if (!with_times && !bytes.starts_with(heading_without_times))
+    return fail(ErrorCode::corrupt, "a manifest begins otherwise");
+  Reader reader(bytes.substr(heading.size()), with_times);
   Manifest manifest = reader.read();
   if (reader.error()) return fail(ErrorCode::corrupt, fmt::format("a manifest: {}", reader.error()));
   // A number can be written in more than one way, but only one of them is ours.
-  if (encode_manifest(manifest) != bytes) return fail(ErrorCode::corrupt, "a manifest is not in its form");
+  if (encode(manifest, with_times) != bytes) return fail(ErrorCode::corrupt, "a manifest is not in its form");
   return manifest;
 }
 

@@ -3,9 +3,9 @@
 // SHA-256 of the encoded manifest names the snapshot, so whatever is in it takes part in the name and nothing
 // else does: equal files have equal names.
 //
-// Recorded of a file: its bytes and whether its owner may execute it. Not recorded: owners, other mode bits
-// (so no setuid), hard links between files, extended attributes, and times. Times would make equal files
-// unequal; they are kept beside the snapshot, see times.hpp.
+// Recorded of a file: its bytes, whether its owner may execute it, and when it was last written, which is
+// what make and its like go by. Not recorded: owners, other mode bits (so no setuid), hard links between
+// files, extended attributes, other times.
 
 #include <cstdint>
 #include <string>
@@ -25,6 +25,8 @@ struct ManifestEntry {
   bool executable = false;  ///< a file
   std::uint64_t size = 0;   ///< a file: its bytes
   Hash hash = {};           ///< a file: of its bytes
+  /// A file: of its last write, since 1970. 0: the manifest is of the first form, which has no times.
+  std::int64_t mtime_ns = 0;
   std::string target = {};  ///< a symlink: what it says; never followed
 
   bool operator==(const ManifestEntry&) const = default;
@@ -39,8 +41,9 @@ using Manifest = std::vector<ManifestEntry>;
 
 /// Its only encoding: docs/store-format.md, "Workspaces".
 std::string encode_manifest(const Manifest& manifest);
-/// Takes what `encode_manifest` writes and nothing else, within the bounds of `runtime/limits.hpp`: whatever
-/// it returns can be restored without leaving the directory. Errors: corrupt.
+/// Takes what `encode_manifest` writes, or wrote when there were no times, and nothing else, within the
+/// bounds of `runtime/limits.hpp`: whatever it returns can be restored without leaving the directory. Errors:
+/// corrupt.
 Result<Manifest> decode_manifest(std::string_view bytes);
 
 /// The last part of a path, and what is before it.

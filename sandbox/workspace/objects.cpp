@@ -74,13 +74,18 @@ Result<std::unique_ptr<Objects>> Objects::open(const std::string& path, FileOwne
   if (mkdirat(directory.get(), temporary_directory, 0700) != 0) return unavailable("make tmp", errno);
   Fd temporary = open_beneath(directory.get(), temporary_directory, O_RDONLY | O_DIRECTORY);
   if (!temporary) return unavailable("open tmp", errno);
-  // What has its name may have got it just before the process died: from here on it is durable.
-  if (syncfs(directory.get()) != 0) return unavailable("flush", errno);
   return std::unique_ptr<Objects>(new Objects(std::move(directory), std::move(temporary), owner));
 }
 
 Objects::Objects(Fd directory, Fd temporary, FileOwner owner)
-    : directory_(std::move(directory)), temporary_(std::move(temporary)), owner_(owner) {}
+    : directory_(std::move(directory)),
+      temporary_(std::move(temporary)),
+      owner_(owner),
+      // What has its name may have got it just before an earlier process died. A flush takes as long as the
+      // whole file system has to write, so nobody waits for it but who relies on it.
+      flushed_(std::async(std::launch::async, [fd = directory_.get()] {
+                 return syncfs(fd) == 0 ? 0 : errno;
+               }).share()) {}
 
 // --- reading
 // --------------------------------------------------------------------------------------------------
@@ -180,10 +185,10 @@ bool Objects::Use::is_there(const ObjectName& name, std::uint64_t size) {
 }
 
 Result<Hash> Objects::Use::add_bytes(std::string_view bytes) {
-  return keep({sha256(bytes)}, bytes);
+  return keep({sha256(bytes)}, bytes, 0);
 }
 
-Result<Hash> Objects::Use::keep(const ObjectName& name, std::string_view bytes) {
+Result<Hash> Objects::Use::keep(const ObjectName& name, std::string_view bytes, std::int64_t mtime_ns) {
   if (is_there(name, bytes.size())) return name.hash;
   std::string temporary;
   auto file = begin(temporary);
@@ -192,13 +197,13 @@ Result<Hash> Objects::Use::keep(const ObjectName& name, std::string_view bytes) 
     unlinkat(objects_.temporary_.get(), temporary.c_str(), 0);
     return unavailable("write", code);
   }
-  auto finished = finish(name, std::move(temporary), std::move(*file));
+  auto finished = finish(name, std::move(temporary), std::move(*file), mtime_ns);
   if (!finished) return tl::unexpected(finished.error());
   return name.hash;
 }
 
-Result<Hash> Objects::Use::add_file(int fd, std::uint64_t size, bool executable) {
-  if (size > small_bytes_max) return add_large(fd, size, executable);
+Result<Hash> Objects::Use::add_file(int fd, std::uint64_t size, bool executable, std::int64_t mtime_ns) {
+  if (size > small_bytes_max) return add_large(fd, size, executable, mtime_ns);
   std::string bytes;
   bytes.reserve(size);
   // One more than there should be, to see that it ends there.
@@ -208,11 +213,11 @@ Result<Hash> Objects::Use::add_file(int fd, std::uint64_t size, bool executable)
   });
   if (done < 0) return fail(ErrorCode::workspace_refused, errno_text(errno));
   if (bytes.size() != size) return changed();
-  return keep({sha256(bytes), executable}, bytes);
+  return keep({sha256(bytes), executable}, bytes, mtime_ns);
 }
 
 /// Read twice where it is new: hashed, then copied. Most large files are there already.
-Result<Hash> Objects::Use::add_large(int fd, std::uint64_t size, bool executable) {
+Result<Hash> Objects::Use::add_large(int fd, std::uint64_t size, bool executable, std::int64_t mtime_ns) {
   Sha256 hash;
   const auto done = read_parts(fd, size + 1, [&](std::string_view part) {
     hash.add(part);
@@ -233,7 +238,7 @@ Result<Hash> Objects::Use::add_large(int fd, std::uint64_t size, bool executable
     return (failure = write_all(file->get(), part)) == 0;
   });
   if (failure == 0 && copied.finish() == name.hash) {
-    auto finished = finish(name, std::move(temporary), std::move(*file));
+    auto finished = finish(name, std::move(temporary), std::move(*file), mtime_ns);
     if (!finished) return tl::unexpected(finished.error());
     return name.hash;
   }
@@ -252,7 +257,11 @@ Result<Fd> Objects::Use::begin(std::string& temporary) {
   return file;
 }
 
-Result<void> Objects::Use::finish(const ObjectName& name, std::string temporary, Fd file) {
+/// `mtime_ns`: 0: that of its making.
+Result<void> Objects::Use::finish(const ObjectName& name,
+                                  std::string temporary,
+                                  Fd file,
+                                  std::int64_t mtime_ns) {
   const bool flushed_singly = pending_.size() < flushed_singly_max;
   pending_.push_back({name, std::move(temporary), Fd()});
   added_.insert(name);
@@ -260,6 +269,7 @@ Result<void> Objects::Use::finish(const ObjectName& name, std::string temporary,
   if (owner.uid != static_cast<uid_t>(-1) && fchown(file.get(), owner.uid, owner.gid) != 0)
     return unavailable("give a file to the user of the tools", errno);
   if (fchmod(file.get(), name.executable ? 0755 : 0644) != 0) return unavailable("set a mode", errno);
+  if (mtime_ns > 0 && set_mtime(file.get(), mtime_ns) != 0) return unavailable("set a time", errno);
   struct stat status{};
   if (fstat(file.get(), &status) != 0) return unavailable("look at a file", errno);
   objects_.remember(name, status);
@@ -279,6 +289,7 @@ int Objects::Use::flush_files() {
 }
 
 Result<void> Objects::Use::commit() {
+  if (const int code = objects_.flushed()) return unavailable("flush", code);
   if (pending_.empty()) return {};
   if (const int code = flush_files()) return unavailable("flush", code);
   {

@@ -1,7 +1,8 @@
 #pragma once
 // The bytes of all snapshots, each content once: a file named by its SHA-256, as `objects/ab/cdef…`. What an
 // owner may execute is a second file of the same content, `….x`, because workspaces are restored as hard
-// links to objects and the bit belongs to the inode.
+// links to objects and the bit belongs to the inode. The time of its last write belongs there too: an object
+// has that of the file that it was made of, and a file with another one is restored as a copy.
 //
 // An object is written under another name, made durable, and only then gets its own; it never changes after
 // that. It belongs to the user of the tools and shows them the mode that a file of theirs has, so what keeps
@@ -10,6 +11,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -52,7 +54,8 @@ struct FileOwner {
 /// Called from any thread.
 class Objects {
  public:
-  /// Removes what a dead process left half written. Errors: sandbox_unavailable.
+  /// Removes what a dead process left half written, and makes durable, meanwhile, what had got its name just
+  /// before. Errors: sandbox_unavailable.
   static Result<std::unique_ptr<Objects>> open(const std::string& directory, FileOwner owner);
 
   /// Objects that one snapshot or one restored workspace needs, in the making. While it lives, `sweep` leaves
@@ -66,9 +69,10 @@ class Objects {
 
     /// Says that it is needed. Whether it is there is not looked at.
     void need(const ObjectName& name);
-    /// Copies `size` bytes of a file, unless there is such an object. Errors: workspace_refused, where the
-    /// file does not have so many or changes meanwhile; sandbox_unavailable.
-    Result<Hash> add_file(int fd, std::uint64_t size, bool executable);
+    /// Copies `size` bytes of a file, unless there is such an object. `mtime_ns` is the file's. Errors:
+    /// workspace_refused, where the file does not have so many bytes or changes meanwhile;
+    /// sandbox_unavailable.
+    Result<Hash> add_file(int fd, std::uint64_t size, bool executable, std::int64_t mtime_ns);
     /// Errors: sandbox_unavailable.
     Result<Hash> add_bytes(std::string_view bytes);
     /// Returns when all that was added is durable under its name. Errors: sandbox_unavailable.
@@ -84,10 +88,10 @@ class Objects {
     };
 
     bool is_there(const ObjectName& name, std::uint64_t size);
-    Result<Hash> keep(const ObjectName& name, std::string_view bytes);
+    Result<Hash> keep(const ObjectName& name, std::string_view bytes, std::int64_t mtime_ns);
     Result<Fd> begin(std::string& temporary);
-    Result<void> finish(const ObjectName& name, std::string temporary, Fd file);
-    Result<Hash> add_large(int fd, std::uint64_t size, bool executable);
+    Result<void> finish(const ObjectName& name, std::string temporary, Fd file, std::int64_t mtime_ns);
+    Result<Hash> add_large(int fd, std::uint64_t size, bool executable, std::int64_t mtime_ns);
     int flush_files();
 
     Objects& objects_;
@@ -127,6 +131,9 @@ class Objects {
 
   Objects(Fd directory, Fd temporary, FileOwner owner);
 
+  /// Waits until what was there at the start is durable. An errno, or 0.
+  int flushed() const { return std::shared_future<int>(flushed_).get(); }
+
   bool was_verified(const ObjectName& name, const struct stat& status);
   void remember(const ObjectName& name, const struct stat& status);
   bool remove_unless_needed(const ObjectName& name, int directory, const std::string& file, int& failure);
@@ -134,6 +141,7 @@ class Objects {
   const Fd directory_, temporary_;
   const FileOwner owner_;
   std::atomic<std::uint64_t> next_ = 0;
+  const std::shared_future<int> flushed_;
 
   std::mutex mutex_;
   std::unordered_map<ObjectName, Seen, ObjectNameHash> verified_;

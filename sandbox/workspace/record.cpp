@@ -1,5 +1,6 @@
 #include "sandbox/workspace/record.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <ctime>
 #include <fcntl.h>
@@ -89,8 +90,11 @@ class Recorder {
 
   Result<void> file(int directory, const std::string& name, std::string path, const struct stat& status) {
     ManifestEntry entry{.path = std::move(path)};
-    if (const Hash* hash = known(entry.path, status)) {
-      entry.hash = *hash;
+    entry.mtime_ns = mtime_of(status);
+    if (const ManifestEntry* same = known(entry.path, status)) {
+      entry.hash = same->hash;
+      // As it was recorded: a file system may keep less of it than we do.
+      if (same->mtime_ns != 0) entry.mtime_ns = same->mtime_ns;
       return count(std::move(entry), status, stamp_of(status));
     }
     // The clock is read before the file: whatever is written after this moment has another ctime.
@@ -102,14 +106,20 @@ class Recorder {
     if (!S_ISREG(fresh.st_mode)) return refuse(entry.path, "it changes while it is read");
     // By its size, and not by its blocks: an object holds every byte, also those of a hole.
     if (auto counted = check_size(entry.path, fresh); !counted) return counted;
-    const auto hash =
-        use_.add_file(opened.get(), static_cast<std::uint64_t>(fresh.st_size), is_executable(fresh));
+    entry.mtime_ns = mtime_of(fresh);
+    const auto hash = use_.add_file(
+        opened.get(), static_cast<std::uint64_t>(fresh.st_size), is_executable(fresh), entry.mtime_ns);
     if (!hash && hash.error().code == ErrorCode::workspace_refused)
       return refuse(entry.path, hash.error().text);
     if (!hash) return tl::unexpected(hash.error());
     entry.hash = *hash;
     const FileStamp stamp = stamp_of(fresh);
     return count(std::move(entry), fresh, stamp.ctime_ns < now_ns ? std::optional(stamp) : std::nullopt);
+  }
+
+  /// 0 is not a time of a manifest.
+  static std::int64_t mtime_of(const struct stat& status) {
+    return std::max<std::int64_t>(ns_of(status.st_mtim), 1);
   }
 
   static bool is_executable(const struct stat& status) { return (status.st_mode & S_IXUSR) != 0; }
@@ -137,8 +147,8 @@ class Recorder {
     made_.stamps.push_back(stamp);
   }
 
-  /// The hash of a file that is as it was before, or nothing. Both walks have the same order.
-  const Hash* known(std::string_view path, const struct stat& status) {
+  /// The entry before of a file that is as it was, or nothing. Both walks have the same order.
+  const ManifestEntry* known(std::string_view path, const struct stat& status) {
     const Manifest& manifest = before_.manifest;
     while (at_ < manifest.size() && comes_before(manifest[at_].path, path))
       ++at_;
@@ -147,7 +157,7 @@ class Recorder {
     if (entry.path != path || entry.kind != EntryKind::file || entry.executable != is_executable(status))
       return nullptr;
     const FileStamp stamp = stamp_of(status);
-    if (before_.stamps[at_] == stamp) return &entry.hash;
+    if (before_.stamps[at_] == stamp) return &entry;
     // A file of an overlay's lower layer is the object itself, until it is written to. Its ctime moves when
     // the object is linked elsewhere; it is then looked at where it lies.
     struct stat object{};
@@ -155,7 +165,7 @@ class Recorder {
                       stamp.inode == object.st_ino &&
                       stamp.size == static_cast<std::uint64_t>(object.st_size) &&
                       stamp.mtime_ns == ns_of(object.st_mtim) && stamp.ctime_ns == ns_of(object.st_ctim);
-    return same ? &entry.hash : nullptr;
+    return same ? &entry : nullptr;
   }
 
   const Record& before_;
@@ -171,8 +181,7 @@ class Recorder {
 }  // namespace
 
 FileStamp stamp_of(const struct stat& status) {
-  return {.device = status.st_dev,
-          .inode = status.st_ino,
+  return {.inode = status.st_ino,
           .size = static_cast<std::uint64_t>(status.st_size),
           .mtime_ns = ns_of(status.st_mtim),
           .ctime_ns = ns_of(status.st_ctim)};

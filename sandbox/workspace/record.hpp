@@ -19,7 +19,7 @@ namespace ratchet::sandbox {
 
 /// What the kernel says of a file; equal only as long as nobody has written to it.
 struct FileStamp {
-  std::uint64_t device = 0, inode = 0, size = 0;
+  std::uint64_t inode = 0, size = 0;
   std::int64_t mtime_ns = 0, ctime_ns = 0;
 
   bool operator==(const FileStamp&) const = default;

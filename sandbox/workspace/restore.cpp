@@ -28,7 +28,7 @@ class Restorer {
         return fail(made.error().code, fmt::format("{}: {}", shown(entry.path), made.error().text));
       stamps.push_back(stamp_);
     }
-    if (by_ == RestoreBy::copy && !next_tick_came()) std::fill(stamps.begin(), stamps.end(), std::nullopt);
+    if (latest_ctime_ns_ != 0 && !next_tick_came()) std::fill(stamps.begin(), stamps.end(), std::nullopt);
     return {};
   }
 
@@ -53,12 +53,20 @@ class Restorer {
         break;
     }
     const ObjectName object{entry.hash, entry.executable};
-    if (by_ == RestoreBy::copy) return copy(directory, name, object, entry.size);
+    if (by_ == RestoreBy::copy) return copy(directory, name, entry);
     if (auto verified = objects_.verify(object, entry.size); !verified) return verified;
+    if (!has_time_of(object, entry)) return copy(directory, name, entry);
     if (linkat(objects_.directory(), object.path().c_str(), directory, name.c_str(), 0) == 0) return {};
     // A file system bounds the links to one inode; what goes beyond is a file of its own.
     if (errno != EMLINK) return unavailable("link an object");
-    return copy(directory, name, object, entry.size);
+    return copy(directory, name, entry);
+  }
+
+  /// Two files of one content may have been written at different times; only one of them is the object.
+  bool has_time_of(const ObjectName& object, const ManifestEntry& entry) const {
+    struct stat status{};
+    return entry.mtime_ns == 0 ||
+           (objects_.status(object, status) && ns_of(status.st_mtim) == entry.mtime_ns);
   }
 
   Result<void> make_directory(int directory, const std::string& name, const ManifestEntry& entry) {
@@ -77,22 +85,24 @@ class Restorer {
     return {};
   }
 
-  Result<void> copy(int directory, const std::string& name, const ObjectName& object, std::uint64_t size) {
+  Result<void> copy(int directory, const std::string& name, const ManifestEntry& entry) {
+    const ObjectName object{entry.hash, entry.executable};
     const auto from = objects_.open_object(object);
     if (!from) return tl::unexpected(from.error());
     const Fd to(openat(directory, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!to) return unavailable("make a file");
     Sha256 hash;
     int failure = 0;
-    const auto done = read_parts(from->get(), size + 1, [&](std::string_view part) {
+    const auto done = read_parts(from->get(), entry.size + 1, [&](std::string_view part) {
       hash.add(part);
       return (failure = write_all(to.get(), part)) == 0;
     });
     if (failure != 0) return unavailable("write a file");
-    if (done != static_cast<std::int64_t>(size) || hash.finish() != object.hash)
+    if (done != static_cast<std::int64_t>(entry.size) || hash.finish() != object.hash)
       return fail(ErrorCode::corrupt, fmt::format("object {}: it does not hash to its name", object.path()));
     if (fchmod(to.get(), object.executable ? 0755 : 0644) != 0) return unavailable("set a mode");
     if (auto given = give(directory, name); !given) return given;
+    if (entry.mtime_ns > 0 && set_mtime(to.get(), entry.mtime_ns) != 0) return unavailable("set a time");
     struct stat status{};
     if (fstat(to.get(), &status) != 0) return unavailable("look at a file");
     stamp_ = stamp_of(status);

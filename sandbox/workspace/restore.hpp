@@ -8,7 +8,9 @@
 namespace ratchet::sandbox {
 
 enum class RestoreBy {
-  link,  ///< files are the objects themselves: only for the lower layer of an overlay
+  /// Files are the objects themselves, where those were last written when the files were: only for the lower
+  /// layer of an overlay.
+  link,
   copy
 };
 

@@ -62,6 +62,31 @@ TEST_F(Overlay, RestoresExactlyTheSnapshot) {
   EXPECT_EQ(snapshot(2), taken);
 }
 
+TEST_F(Overlay, BringsBackWhenFilesWereWritten) {
+  must_open(1);
+  write(at(1, "source"), "same");
+  write(at(1, "target"), "same");  // one content, two times: one of them is a copy
+  set_written(at(1, "source"), 1'000'000'000, 123'456'789);
+  set_written(at(1, "target"), 1'000'000'001);
+  const Hash taken = snapshot(1);
+  for (int round = 0; round < 2; ++round) {
+    must_open(1, taken);
+    EXPECT_EQ(written_ns(at(1, "source")), 1'000'000'000'123'456'789);
+    EXPECT_EQ(written_ns(at(1, "target")), 1'000'000'001'000'000'000);
+    EXPECT_EQ(snapshot(1), taken) << "nothing has changed";
+    start();
+  }
+  must_open(1, taken);
+  for (const char* name : {"source", "target"}) {
+    const int fd = ::open(at(1, name).c_str(), O_WRONLY);
+    ASSERT_EQ(pwrite(fd, "SAME", 4, 0), 4);
+    ::close(fd);
+    set_written(at(1, name), written_ns(at(1, name)) / 1'000'000'000);
+    EXPECT_NE(snapshot(1), taken);
+    must_open(1, taken);
+  }
+}
+
 TEST_F(Overlay, BelongsToTheToolsUser) {
   must_open(1);
   fs::create_directory(at(1, "directory"));
@@ -105,6 +130,8 @@ TEST_F(Overlay, RecordsWhatIsRemovedReplacedAndMoved) {
   fs::remove(at(1, "file"));
   fs::create_directory(at(1, "file"));
   fs::rename(at(1, "moved"), at(1, "file/moved"));
+  set_written(at(1, "replaced/new"), 1'000'000'000);
+  set_written(at(1, "file/moved"), 1'000'000'000);
   const Hash taken = snapshot(1);
 
   // The same files, made otherwise.
@@ -113,6 +140,8 @@ TEST_F(Overlay, RecordsWhatIsRemovedReplacedAndMoved) {
   write(at(2, "replaced/new"), "5");
   fs::create_directory(at(2, "file"));
   write(at(2, "file/moved"), "4");
+  set_written(at(2, "replaced/new"), 1'000'000'000);
+  set_written(at(2, "file/moved"), 1'000'000'000);
   EXPECT_EQ(snapshot(2), taken);
   must_open(3, taken);
   EXPECT_FALSE(fs::exists(at(3, "removed")));
@@ -172,6 +201,25 @@ TEST_F(Overlay, MakesWhatIsProtectedReadOnly) {
   EXPECT_THAT(refusal(1), HasSubstr(".bashrc: "));
 }
 
+TEST_F(Overlay, MakesWhatIsProtectedReadOnlyInEveryClone) {
+  options_.read_only_paths = {};
+  start();
+  must_open(1);
+  fs::create_directories(at(1, "sub/clone/.git/hooks"));
+  write(at(1, "sub/clone/.git/config"), "[core]\n");
+  write(at(1, "sub/clone/.git/HEAD"), "main\n");
+  const Hash taken = snapshot(1);
+  options_.read_only_paths = {".git/config", ".git/hooks", ".bashrc"};
+  start();
+  must_open(1, taken);
+  EXPECT_EQ(write_errno(at(1, "sub/clone/.git/config")), EROFS);
+  EXPECT_EQ(write_errno(at(1, "sub/clone/.git/hooks/pre-commit")), EROFS);
+  EXPECT_EQ(errno_of([&] { return rename(at(1, "sub/clone").c_str(), at(1, "sub/c").c_str()); }), EBUSY);
+  EXPECT_EQ(write_errno(at(1, "sub/clone/.git/HEAD")), 0);
+  EXPECT_EQ(write_errno(at(1, "sub/clone/file")), 0);
+  snapshot(1);
+}
+
 TEST_F(Overlay, LeavesNothingBehind) {
   must_open(1);
   write(at(1, "file"), "content");
@@ -190,7 +238,9 @@ TEST_F(Overlay, RemovesTheMountsOfADeadProcess) {
   auto dead = std::move(workspaces_);  // never closed
   start();
   EXPECT_FALSE(fs::exists(merged));
+  workspaces_.reset();  // does what it has begun
   EXPECT_EQ(read("/proc/self/mountinfo").find(data_.path()), std::string::npos);
+  EXPECT_TRUE(fs::is_empty(data_.path() + "/sandbox/leftovers"));
 }
 
 TEST_F(Overlay, FindsDamageBeforeAnythingIsMounted) {

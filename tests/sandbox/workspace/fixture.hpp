@@ -97,6 +97,18 @@ class WorkspaceFixture : public testing::Test {
     EXPECT_TRUE(out) << path;
   }
 
+  /// Of a file, to the nanosecond.
+  static void set_written(const std::string& path, std::int64_t seconds, long ns = 0) {
+    const timespec times[] = {{0, UTIME_OMIT}, {seconds, ns}};
+    EXPECT_EQ(utimensat(AT_FDCWD, path.c_str(), times, AT_SYMLINK_NOFOLLOW), 0) << path;
+  }
+
+  static std::int64_t written_ns(const std::string& path) {
+    struct stat status{};
+    EXPECT_EQ(lstat(path.c_str(), &status), 0) << path;
+    return status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
+  }
+
   static std::string read(const std::string& path) {
     std::ifstream in(path, std::ios::binary);
     EXPECT_TRUE(in) << path;

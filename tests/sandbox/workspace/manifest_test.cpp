@@ -13,9 +13,9 @@ namespace {
 
 Manifest sample() {
   return {{.path = ".config", .kind = EntryKind::directory},
-          {.path = ".config/a", .size = 3, .hash = sha256("abc")},
+          {.path = ".config/a", .size = 3, .hash = sha256("abc"), .mtime_ns = 1},
           {.path = ".config.bak", .kind = EntryKind::symlink, .target = "/etc/shadow"},
-          {.path = "run", .executable = true, .size = 0, .hash = sha256("")},
+          {.path = "run", .executable = true, .size = 0, .hash = sha256(""), .mtime_ns = 300},
           {.path = "\xff\n", .kind = EntryKind::directory}};
 }
 
@@ -36,15 +36,15 @@ void expect_refused(const std::string& bytes) {
 
 TEST(Manifest, HasTheseBytes) {
   EXPECT_EQ(hex(encode_manifest(sample())),
-            "7261746368657420776f726b737061636520310a"
+            "7261746368657420776f726b737061636520320a"
             "05"
             "64072e636f6e666967"
-            "66092e636f6e6669672f6103ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+            "66092e636f6e6669672f610301ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
             "6c0b2e636f6e6669672e62616b0b2f6574632f736861646f77"
-            "780372756e00e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+            "780372756e00ac02e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
             "6402ff0a");
   EXPECT_EQ(to_string(sha256(encode_manifest({}))),
-            "2f39205feada83c8829ec61634b654ba60f9c0f9e40b085aa09319e04656dd03");
+            "74961e6898d41de0d34c21c8f4222721c6ac70cfeced6a61008fb48b1e6505ac");
 }
 
 TEST(Manifest, IsReadAsItWasWritten) {
@@ -53,6 +53,23 @@ TEST(Manifest, IsReadAsItWasWritten) {
     ASSERT_TRUE(decoded) << decoded.error().text;
     EXPECT_EQ(*decoded, manifest);
   }
+}
+
+TEST(Manifest, IsReadAsItWasWrittenWhenItHadNoTimes) {
+  const std::string heading = "ratchet workspace 1\n";
+  const std::string bytes =
+      heading + "\x02" + "f\x01" + "a\x03" + std::string(sha256("abc").view()) + "d\x01" + "b";
+  const auto decoded = decode_manifest(bytes);
+  ASSERT_TRUE(decoded) << decoded.error().text;
+  EXPECT_EQ(*decoded,
+            (Manifest{{.path = "a", .size = 3, .hash = sha256("abc")},
+                      {.path = "b", .kind = EntryKind::directory}}));
+  expect_refused(bytes + '\0');
+}
+
+TEST(Manifest, RefusesAFileWithoutATime) {
+  expect_refused(encode_manifest({{.path = "a"}}));
+  expect_refused(encode_manifest({{.path = "a", .mtime_ns = -1}}));
 }
 
 TEST(Manifest, OrdersPathsAsAWalkMeetsThem) {
@@ -80,18 +97,18 @@ TEST(Manifest, RefusesEntriesWithoutTheirDirectory) {
   expect_refused(encode_manifest({{.path = "a/b"}}));
   expect_refused(
       encode_manifest({{.path = "a", .kind = EntryKind::symlink, .target = "/"}, {.path = "a/b"}}));
-  expect_refused(encode_manifest({{.path = "a"}, {.path = "a/b"}}));
+  expect_refused(encode_manifest({{.path = "a", .mtime_ns = 1}, {.path = "a/b", .mtime_ns = 1}}));
   expect_refused(encode_manifest({{.path = "a", .kind = EntryKind::directory}, {.path = "ab/c"}}));
 }
 
 TEST(Manifest, RefusesAnotherOrder) {
-  expect_refused(encode_manifest({{.path = "b"}, {.path = "a"}}));
-  expect_refused(encode_manifest({{.path = "a"}, {.path = "a"}}));
+  expect_refused(encode_manifest({{.path = "b", .mtime_ns = 1}, {.path = "a", .mtime_ns = 1}}));
+  expect_refused(encode_manifest({{.path = "a", .mtime_ns = 1}, {.path = "a", .mtime_ns = 1}}));
 }
 
 TEST(Manifest, RefusesMoreThanAWorkspaceMayHold) {
-  expect_refused(
-      encode_manifest({{.path = "a", .size = limits::workspace_bytes_max}, {.path = "b", .size = 1}}));
+  expect_refused(encode_manifest({{.path = "a", .size = limits::workspace_bytes_max, .mtime_ns = 1},
+                                  {.path = "b", .size = 1, .mtime_ns = 1}}));
   expect_refused(encode_manifest({{.path = "a", .size = ~0ull}}));
   Manifest deep;
   std::string path;

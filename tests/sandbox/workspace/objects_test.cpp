@@ -24,6 +24,7 @@ class Objects : public WorkspaceFixture {
   Hash take(std::uint8_t run, std::string_view content) {
     must_open(run);
     write(at(run, "file"), content);
+    set_written(at(run, "file"), 1'000'000'000);
     return snapshot(run);
   }
 
@@ -166,8 +167,13 @@ TEST_F(Objects, AndWorkspacesOfADeadProcessAreRemovedAtTheStart) {
   const std::string left = data_.path() + "/sandbox/workspaces/left";
   fs::create_directories(left + "/merged/deep/deeper");
   write(left + "/merged/deep/file", "left");
+  const std::string older = data_.path() + "/sandbox/leftovers/0";  // that the process before did not come to
+  fs::create_directories(older + "/run/upper");
   start();
-  EXPECT_TRUE(fs::is_empty(data_.path() + "/sandbox/workspaces"));
+  EXPECT_TRUE(fs::is_empty(data_.path() + "/sandbox/workspaces")) << "it is out of the way at once";
+  must_open(1);
+  workspaces_.reset();  // does what it has begun
+  EXPECT_TRUE(fs::is_empty(data_.path() + "/sandbox/leftovers"));
 }
 
 // --- one workspace

@@ -78,6 +78,28 @@ TEST_F(Protection, RefusesAWayAround) {
   EXPECT_THAT(refusal(1), HasSubstr(".git: "));
 }
 
+TEST_F(Protection, HoldsInEveryDirectory) {
+  for (const char* clone : {"sub", "sub/deeper/still"}) {
+    must_open(1);
+    fs::create_directories(at(1, std::string(clone) + "/.git/objects"));
+    write(at(1, std::string(clone) + "/.git/HEAD"), "ref: refs/heads/main\n");
+    snapshot(1);
+    write(at(1, std::string(clone) + "/.git/config"), "[core]\nfsmonitor = evil\n");
+    EXPECT_THAT(refusal(1), HasSubstr(std::string(clone) + "/.git/config: "));
+    fs::remove(at(1, std::string(clone) + "/.git/config"));
+    fs::create_directories(at(1, std::string(clone) + "/.git/hooks"));
+    EXPECT_THAT(refusal(1), HasSubstr(std::string(clone) + "/.git/hooks: "));
+    fs::remove_all(at(1, std::string(clone) + "/.git"));
+    fs::create_symlink("../elsewhere", at(1, std::string(clone) + "/.git"));
+    EXPECT_THAT(refusal(1), HasSubstr(std::string(clone) + "/.git: "));
+  }
+}
+
+TEST_F(Protection, LetsAProtectedFileBeTouched) {
+  set_written(at(1, ".git/config"), 1'000'000'000);
+  snapshot(1);
+}
+
 TEST_F(Protection, RefusesPathsThatAreNone) {
   for (const std::string path : {"", "/etc", "../x", "a//b", "a/", "."}) {
     options_.read_only_paths = {path};

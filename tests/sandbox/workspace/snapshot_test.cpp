@@ -79,15 +79,48 @@ TEST_F(Snapshot, IsEqualForEqualFiles) {
   write(at(1, "b"), "other");
   write(at(2, "b"), "other");
   write(at(2, "a"), "different at first");
+  const auto at_one_time = [&] {
+    for (const std::uint8_t run : {1, 2})
+      for (const char* name : {"a", "b"})
+        set_written(at(run, name), 1'000'000'000);
+  };
+  at_one_time();
   EXPECT_NE(snapshot(1), snapshot(2));
   write(at(2, "a"), "same");
+  EXPECT_NE(snapshot(1), snapshot(2)) << "it was written later";
+  at_one_time();
   EXPECT_EQ(snapshot(1), snapshot(2));
+}
+
+TEST_F(Snapshot, BringsBackWhenFilesWereWritten) {
+  must_open(1);
+  write(at(1, "source"), "same");
+  write(at(1, "target"), "same");  // one content, two times
+  write(at(1, "old"), "old");
+  write(at(1, "future"), "future");
+  set_written(at(1, "source"), 1'000'000'000, 123'456'789);
+  set_written(at(1, "target"), 1'000'000'001);
+  set_written(at(1, "old"), 0);
+  set_written(at(1, "future"), 100'000'000'000);  // as far as the file system lets it
+  const Hash taken = snapshot(1);
+  start();
+  must_open(2, taken);
+  EXPECT_EQ(written_ns(at(2, "source")), 1'000'000'000'123'456'789);
+  EXPECT_EQ(written_ns(at(2, "target")), 1'000'000'001'000'000'000);
+  EXPECT_EQ(written_ns(at(2, "old")) / 1'000'000'000, 0);
+  struct stat status{};
+  ASSERT_EQ(lstat(at(2, "future").c_str(), &status), 0);
+  EXPECT_GT(status.st_mtim.tv_sec, 9'000'000'000) << "the last time that can be recorded";
+  EXPECT_EQ(snapshot(2), taken) << "nothing has changed";
+  set_written(at(2, "target"), 999'999'999);
+  EXPECT_NE(snapshot(2), taken);
 }
 
 TEST_F(Snapshot, SeesEveryKindOfChange) {
   must_open(1);
   write(at(1, "file"), "one");
   fs::create_symlink("x", at(1, "link"));
+  set_written(at(1, "file"), 1'000'000'000);
   std::vector<Hash> taken{snapshot(1)};
   const auto expect_new = [&](std::string_view what) {
     taken.push_back(snapshot(1));
