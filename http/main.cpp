@@ -158,10 +158,12 @@ std::optional<sandbox::TierOptions> tier_options(const SandboxTierConfig& tier, 
 
 SandboxMachineOptions sandbox_options(const ServerConfig& config,
                                       sandbox::Namespaces namespaces,
+                                      sandbox::Survivor survivor,
                                       Transport& transport) {
   SandboxMachineOptions options;
   options.data_dir = config.data_dir;
   options.namespaces = std::move(namespaces);
+  options.survivor = std::make_shared<sandbox::Survivor>(std::move(survivor));
   options.tier2 = tier_options(config.sandbox.tier2, config.sandbox.platform);
   options.tier3 = tier_options(config.sandbox.tier3, config.sandbox.platform);
   options.protected_paths = config.sandbox.protected_paths;
@@ -170,6 +172,9 @@ SandboxMachineOptions sandbox_options(const ServerConfig& config,
   options.log = write_log;
   return options;
 }
+
+/// What calls leave behind whose results were never written is small, and costs nothing but its place.
+constexpr std::int64_t workspace_sweep_every_ms = 3'600'000;
 
 /// Removes the files of snapshots that no event names: those whose event was never written.
 void sweep_workspaces(JournalReader& journal, Workspaces& workspaces) {
@@ -206,8 +211,9 @@ void say_ready(const ServerConfig& config, const ListenAddress& address) {
 }
 
 int serve(const ServeOptions& options) {
-  // First of all: it needs a process of one thread.
+  // First of all: both need a process of one thread, and nothing that is open.
   auto namespaces = sandbox::enter_namespaces();
+  auto survivor = sandbox::Survivor::start();
   configure_log(options.log_json);
   const auto config = resolve(options);
   if (!config) return complain(config.error(), misused);
@@ -242,7 +248,9 @@ int serve(const ServeOptions& options) {
   Transport transport;
   CurlModelClient models(transport, scripted, clock, make_key_ring(config->models, std::move(keys->models)));
   CurlConnector connector(transport, config->private_hosts);
-  SandboxMachine machine(sandbox_options(*config, std::move(namespaces), transport));
+  if (!survivor) write_log(LogLevel::warning, survivor.error().text);
+  SandboxMachine machine(sandbox_options(
+      *config, std::move(namespaces), survivor ? std::move(*survivor) : sandbox::Survivor(), transport));
   const auto users = make_users(*config, options.dev, connector, clock);
   CallJudge judge(connector, clock, decision_point(*config, std::move(keys->authorizer)), write_log);
   HookJudge hooks(connector, &judge, &metrics);
@@ -283,6 +291,8 @@ int serve(const ServeOptions& options) {
   sweep_workspaces(**journal, machine.workspaces());
   node.recover();
   if (!signals.wait_or([&] { return node.recovered(); })) say_ready(*config, address);
+  while (!signals.wait_for(workspace_sweep_every_ms))
+    sweep_workspaces(**journal, machine.workspaces());
   signals.wait();
   write_log(LogLevel::info, fmt::format("draining, for at most {} ms", config->drain_timeout_ms));
   service.drain();

@@ -63,6 +63,14 @@ bool StopSignals::wait_or(const std::function<bool()>& done) {
   return came_;
 }
 
+bool StopSignals::wait_for(std::int64_t ms) {
+  const auto set = stop_set();
+  const timespec pause{.tv_sec = ms / 1'000, .tv_nsec = ms % 1'000 * 1'000'000};
+  // Interrupted, it is over early: whoever waits again loses nothing.
+  if (!came_) came_ = sigtimedwait(&set, nullptr, &pause) > 0;
+  return came_;
+}
+
 void StopSignals::wait() {
   const auto set = stop_set();
   int number = 0;

@@ -24,6 +24,8 @@ class StopSignals {
 
   /// Waits for the first of them, or until `done` says so; asks every few milliseconds. True: a signal came.
   bool wait_or(const std::function<bool()>& done);
+  /// Waits for the first of them, or so long. True: it came.
+  bool wait_for(std::int64_t ms);
   /// Waits for the first of them. From then on a second one ends the process at once, as a crash would.
   void wait();
 

@@ -72,6 +72,17 @@ struct Held {
   bool busy = false, ending = false;
 };
 
+std::string described(const SandboxEvidence& evidence) {
+  const auto names = [](const std::vector<std::string>& all) {
+    return all.empty() ? std::string() : fmt::format(" ({})", fmt::join(all, ", "));
+  };
+  return fmt::format("The sandbox held back {} connections{} and {} system calls{}.",
+                     evidence.refused_connections,
+                     names(evidence.refused_hosts),
+                     evidence.refused_syscalls,
+                     names(evidence.syscalls));
+}
+
 /// After these the sandbox is as good as before.
 bool leaves_intact(SandboxEnd::Kind kind) {
   return kind == SandboxEnd::Kind::exited || kind == SandboxEnd::Kind::signalled ||
@@ -180,6 +191,9 @@ class Bench {
     work->end = interpret(*work->job->tool, work->job->command, end_of_command);
     work->end->latency_ms = end_of_command.wall_ms;
     work->end->evidence = std::move(end_of_command.evidence);
+    // Such an end has no result that the evidence could stand in.
+    if (work->end->kind == CallEnd::Kind::unknown && !work->end->evidence.empty())
+      work->end->text += fmt::format(" {}", described(work->end->evidence));
     work->end->sandbox = fmt::format("tier {}: {}", work->tier(), parts_->host.tier(work->tier()).runtime);
     Held& its = *held(sandbox.address());
     its.busy = false;

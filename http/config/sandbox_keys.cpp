@@ -86,9 +86,8 @@ constexpr Key<SandboxConfig> sandbox_keys[] = {
      }},
     {"protected_paths",
      "null",
-     "Paths of a workspace that no call changes, because something outside may run or trust them; null: "
-     "hooks and "
-     "configuration of git, start-up files of shells, settings of editors.",
+     "Paths, in any directory of a workspace, that no call changes, because something outside may run or "
+     "trust them; null: hooks and configuration of git, start-up files of shells, settings of editors.",
      [](SandboxConfig& c, const Value& v) -> Done {
        if (v.kind == Value::Kind::null) return {};
        c.protected_paths.emplace();

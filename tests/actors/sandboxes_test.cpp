@@ -62,6 +62,14 @@ class InSandboxes : public ::testing::Test {
     return found;
   }
 
+  std::string why_unknown(const RunId& run) {
+    const auto records = test->journal.records(run, 1, SIZE_MAX);
+    for (const Record& record : *records)
+      for (const Event& event : record.events)
+        if (const auto* unknown = std::get_if<CallUnknown>(&event.payload)) return unknown->why;
+    return {};
+  }
+
   FakeWorkspaces files;
   std::unique_ptr<FakeSandboxHost> host;
   std::unique_ptr<FakeModelClient> models_;
@@ -245,14 +253,19 @@ TEST_F(InSandboxes, FilesOfACallInDoubtAreNotKept) {
       R"("filesystem":"workspace","input_schema":{"type":"object"},"command":{"argv":["/bin/deploy"]}})");
   ASSERT_TRUE(deploy) << deploy.error().text;
   models_ = std::make_unique<FakeModelClient>(script({calls("deploy", "{}")}));
-  host = std::make_unique<FakeSandboxHost>(
-      [](const SandboxLease&, const SandboxCommand&) { return ended(SandboxEnd::Kind::timed_out); });
+  host = std::make_unique<FakeSandboxHost>([](const SandboxLease&, const SandboxCommand&) {
+    SandboxEnd end = ended(SandboxEnd::Kind::timed_out);
+    end.evidence = {1, {"evil.example:443"}, 2, {"bpf"}};
+    return end;
+  });
   test = std::make_unique<TestNode>(*models_, agent_with({*deploy}));
   start_again();
   const RunId run = test->start()->run_id;
   test->wait_for_row(run, [](const RunRow& row) { return row.status == RunStatus::paused; });
   host->wait_for_alive(0);
   EXPECT_EQ(files.taken, 0);
+  EXPECT_THAT(why_unknown(run),
+              HasSubstr("held back 1 connections (evil.example:443) and 2 system calls (bpf)"));
 }
 
 TEST_F(InSandboxes, ARunThatWaitsForAPersonHoldsNothing) {
