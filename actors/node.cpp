@@ -30,36 +30,6 @@ std::map<std::string, std::size_t> lanes(const std::map<std::string, ServedModel
   return limits;
 }
 
-/// The first record of a run, as it is appended and as its actor takes it up.
-struct FirstAppend {
-  Commit commit;
-  std::shared_ptr<const std::pair<RunRow, Record>> started;
-};
-
-FirstAppend first_append(
-    const RunId& run, RunStarted started, const StartRun& command, RecordPacker pack, Stamp stamp) {
-  Decided decided = start_run(run, std::move(started), stamp);
-  Record record;
-  record.salt = stamp.entropy.draw();
-  record.events = std::move(decided.events);
-  const std::string bytes = encode(record);
-  RunAppend append;
-  append.first_seq = 1;
-  append.events = 1;
-  append.record = pack(bytes);
-  append.row = row_of(decided.after);
-  append.row.lease = 1;
-  append.row.head = *chain_head(bytes);
-  append.blobs = std::move(decided.blobs);
-  if (!command.user_token.empty()) append.user_token = command.user_token;
-  FirstAppend first;
-  first.started = std::make_shared<const std::pair<RunRow, Record>>(append.row, std::move(record));
-  first.commit.runs.push_back(std::move(append));
-  if (!command.idempotency_key.empty())
-    first.commit.claim = IdempotencyClaim{command.team, command.idempotency_key, command.fingerprint, run};
-  return first;
-}
-
 /// Stands in where nobody can be asked: what needs to be asked is refused.
 class NobodyToAsk final : public Judge, public Reviewer {
  public:
@@ -100,6 +70,7 @@ struct CafNode::Parts {
         timer(*options.clock),
         writer(*options.journal),
         books(*options.catalog),
+        launcher(*options.catalog, options.served, options.harness_version),
         models(*options.models, lanes(options.served)),
         credentials(*options.connector, *options.clock, options.exchange),
         sandboxes(options.sandboxes, *options.clock, timer, options.log),
@@ -117,6 +88,7 @@ struct CafNode::Parts {
                *options.journal,
                writer,
                books,
+               launcher,
                DriverParts{heads, options.pack, options.decision_point},
                models,
                broker,
@@ -141,6 +113,7 @@ struct CafNode::Parts {
   Timer timer;
   JournalWriter writer;
   BookShelf books;
+  Launcher launcher;
   ModelGateway models;
   Credentials credentials;
   Sandboxes sandboxes;
@@ -164,37 +137,19 @@ struct CafNode::Parts {
          Route{run, std::make_shared<Command>(Command{std::move(team), std::move(input), std::move(reply)})});
   }
 
-  Result<RunStarted> started(const StartRun& command, const AgentVersion& agent, Stamp& stamp) const {
-    const AgentDefinition& definition = agent.definition;
-    const auto model = options.served.find(definition.model);
-    if (model == options.served.end()) {
-      return fail(ErrorCode::invalid_definition,
-                  fmt::format("the server has no model '{}' any more", definition.model));
-    }
-    RunStarted started;
-    started.agent_id = definition.agent_id;
-    started.agent_version = agent.version;
-    started.agent_digest = definition.digest;
-    for (const ToolManifest& tool : agent.tools)
-      started.tools.push_back({tool.name, tool.digest});
-    started.model = model->second.config;
-    started.settings = definition.settings;
-    started.input = command.input;
-    started.user_id = command.user_id;
-    started.scopes = command.scopes;
-    started.token_expires_at = command.token_expires_at;
-    started.team = command.team;
-    started.budgets = command.budgets.value_or(definition.budgets);
-    started.deadline_at = stamp.at.plus_ms(started.budgets.max_seconds * 1'000);
-    const auto drawn = stamp.entropy.draw();
-    for (int i = 0; i < 6; ++i)
-      started.seed = started.seed << 8 | drawn[i];
-    if (command.seed) started.seed = *command.seed;
-    started.harness_version = options.harness_version;
-    started.result_cap_tokens = definition.result_cap_tokens;
-    started.interactive = definition.interactive;
-    started.pre_model_hooks = definition.has_hooks_at(HookPoint::pre_model);
-    started.labels = command.labels;
+  Result<RunStarted> started(const StartRun& command, Stamp& stamp) const {
+    auto started = launcher.prepare(command.team, command.agent_id, command.agent_version);
+    if (!started) return started;
+    started->input = command.input;
+    started->user_id = command.user_id;
+    started->scopes = command.scopes;
+    started->token_expires_at = command.token_expires_at;
+    started->team = command.team;
+    if (command.budgets) started->budgets = *command.budgets;
+    started->deadline_at = stamp.at.plus_ms(started->budgets.max_seconds * 1'000);
+    started->seed = draw_seed(stamp.entropy);
+    if (command.seed) started->seed = *command.seed;
+    started->labels = command.labels;
     return started;
   }
 };
@@ -233,16 +188,19 @@ void CafNode::start_run(StartRun command, Reply<RunAccepted> reply) {
           fail(ErrorCode::idempotency_conflict, "the idempotency key was used with another request"));
     }
   }
-  const auto agent = parts.options.catalog->find(command.team, command.agent_id, command.agent_version);
-  if (!agent) return reply(tl::unexpected(agent.error()));
   Stamp stamp = parts.shared.stamp();
-  auto started = parts.started(command, **agent, stamp);
+  auto started = parts.started(command, stamp);
   if (!started) return reply(tl::unexpected(started.error()));
   if (auto room = parts.admission.enter(command.team); !room) return reply(tl::unexpected(room.error()));
 
+  const std::uint32_t version = started->agent_version;
   const RunId run = RunId::make(stamp);
-  FirstAppend first = first_append(run, std::move(*started), command, parts.options.pack, stamp);
-  const std::uint32_t version = (*agent)->version;
+  FirstAppend first = first_append(run, std::move(*started), parts.options.pack, stamp);
+  if (!command.user_token.empty()) first.append.user_token = command.user_token;
+  Commit commit;
+  commit.runs.push_back(std::move(first.append));
+  if (!command.idempotency_key.empty())
+    commit.claim = IdempotencyClaim{command.team, command.idempotency_key, command.fingerprint, run};
   auto done = [&parts, run, version, team = command.team, first = first.started, existing, reply](
                   Result<Committed> outcome) {
     if (!outcome || outcome->existing) {
@@ -256,7 +214,7 @@ void CafNode::start_run(StartRun command, Reply<RunAccepted> reply) {
     tell(parts.supervisor, Started{run, first});
     reply(RunAccepted{run, version, false});
   };
-  parts.writer.write(std::move(first.commit), std::move(done));
+  parts.writer.write(std::move(commit), std::move(done));
 }
 
 void CafNode::send_message(SendMessage command, Reply<Accepted> reply) {

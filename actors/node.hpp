@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "actors/launcher.hpp"
 #include "actors/sandboxes/sandboxes.hpp"
 #include "runtime/agent.hpp"
 #include "runtime/journal.hpp"
@@ -20,12 +21,6 @@
 #include "runtime/webhook.hpp"
 
 namespace ratchet {
-
-/// A model that runs may use: pinned in `run.started` when they begin.
-struct ServedModel {
-  ModelConfig config;
-  std::size_t max_concurrent = 256;
-};
 
 struct NodeOptions {
   // All borrowed; they outlive the node.

@@ -9,6 +9,7 @@
 
 #include "actors/event_hub.hpp"
 #include "actors/journal_writer.hpp"
+#include "actors/launcher.hpp"
 #include "actors/model_gateway.hpp"
 #include "actors/outbox.hpp"
 #include "actors/timer.hpp"
@@ -61,6 +62,7 @@ struct NodeParts {
   JournalReader& journal;
   JournalWriter& writer;
   BookShelf& books;
+  Launcher& launcher;
   DriverParts driver;
   ModelGateway& models;
   ToolBroker& broker;

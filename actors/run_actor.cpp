@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "runtime/limits.hpp"
+#include "runtime/run/child_end.hpp"
 
 namespace ratchet {
 
@@ -146,16 +147,32 @@ class RunShell {
     };
   }
 
-  void write(Commit commit, AppendEnded::Of of) {
+  void write(Commit commit, AppendEnded::Of of, std::vector<Started> children = {}) {
     std::function<void()> wake_outbox;
     if (!commit.runs.front().outbox.empty()) wake_outbox = parts_->wake_outbox;
-    parts_->writer.write(
-        std::move(commit),
-        [self = caf::actor_cast<caf::actor>(self_), of, wake_outbox = std::move(wake_outbox)](
-            Result<Committed> outcome) {
-          if (outcome && wake_outbox) wake_outbox();
-          tell(self, AppendEnded{std::make_shared<Result<Committed>>(std::move(outcome)), of});
-        });
+    parts_->writer.write(std::move(commit),
+                         [self = caf::actor_cast<caf::actor>(self_),
+                          of,
+                          wake_outbox = std::move(wake_outbox),
+                          parts = parts_,
+                          supervisor = supervisor_,
+                          children = std::move(children)](Result<Committed> outcome) {
+                           if (outcome && wake_outbox) wake_outbox();
+                           for (const Started& child : children)
+                             begin_child(*parts, supervisor, child, outcome.has_value());
+                           tell(self,
+                                AppendEnded{std::make_shared<Result<Committed>>(std::move(outcome)), of});
+                         });
+  }
+
+  /// Not by way of this actor, which may have failed meanwhile: the child is durable and has to be taken up.
+  static void begin_child(NodeParts& parts,
+                          const caf::actor& supervisor,
+                          const Started& child,
+                          bool is_durable) {
+    if (!is_durable) return parts.admission.leave(child.first->first.team);
+    if (parts.observer) parts.observer->on_commit(child.first->first, child.first->second.events);
+    tell(supervisor, child);
   }
 
   /// The run could not be claimed: an append of its last activation was still on its way, or the store has no
@@ -206,10 +223,33 @@ class RunShell {
     driver_ = std::move(*driver);
     if (held_) driver_->hold();
     tell(supervisor_, TakenUp{run_});
-    std::vector<signal::Given> waiting;
+    std::vector<signal::Given> waiting = ended_children();
     for (const auto& command : std::exchange(waiting_, {}))
       if (auto given = admit(*command)) waiting.push_back(std::move(*given));
     execute(driver_->begin(std::move(waiting), parts_->stamp()));
+  }
+
+  /// The sub-agents that ended while this run held no actor, or while the word of it was lost. One that
+  /// cannot be read is waited for: whoever repairs it wakes this run again.
+  std::vector<signal::Given> ended_children() {
+    std::vector<signal::Given> ended;
+    for (const RunId& child : driver_->open_children()) {
+      const auto row = parts_->journal.row(child);
+      if (row && row->status != RunStatus::finished) continue;
+      const auto last = row ? parts_->journal.records(child, row->last_seq, read_slice_bytes)
+                            : Result<std::vector<Record>>(tl::unexpected(row.error()));
+      if (!last) {
+        parts_->log(LogLevel::error,
+                    fmt::format("the sub-agent {} of {} cannot be read: {}",
+                                to_string(child),
+                                to_string(run_),
+                                last.error().text));
+        continue;
+      }
+      const auto& finished = std::get<RunFinished>(last->back().events.back().payload);
+      ended.push_back({child_end(*row, finished), 0});
+    }
+    return ended;
   }
 
   /// What the driver is given of a command; nothing, if it comes from another team.
@@ -296,7 +336,13 @@ class RunShell {
     Commit commit;
     commit.reserve = append.reserve;
     commit.runs.push_back(std::move(append.append));
-    write(std::move(commit), AppendEnded::Of::events);
+    std::vector<Started> children;
+    for (FirstAppend& child : append.children) {
+      parts_->admission.enter_anyway(row_.team);
+      children.push_back({child.append.row.run_id, child.started});
+      commit.runs.push_back(std::move(child.append));
+    }
+    write(std::move(commit), AppendEnded::Of::events, std::move(children));
   }
 
   void act(action::StartModel& start) {
@@ -319,6 +365,18 @@ class RunShell {
     if (start.review) to_review_[effect] = std::move(*start.review);
     call_tickets_[effect] = parts_->broker.start(
         {run_, row_.root_run_id, row_.team, row_.user_id}, start, telling_end_of(effect));
+  }
+
+  void act(action::PrepareChild& prepare) {
+    auto started = parts_->launcher.prepare(row_.team, prepare.agent_id, 0);
+    tell(caf::actor_cast<caf::actor>(self_),
+         EffectEnded{std::make_shared<Input>(
+             input::ChildReady{prepare.effect.call_id, prepare.effect.attempt, std::move(started)})});
+  }
+
+  void act(action::TellRun& telling) {
+    tell(supervisor_,
+         Route{telling.run_id, std::make_shared<Command>(Command{row_.team, std::move(telling.input), {}})});
   }
 
   void act(action::StartJudging& start) {
@@ -351,6 +409,10 @@ class RunShell {
   void act(action::Publish& publish) {
     parts_->hub.publish(run_, publish.events);
     if (parts_->observer) parts_->observer->on_commit(row_, publish.events);
+    const auto* finished = std::get_if<RunFinished>(&publish.events.back().payload);
+    if (!finished || !row_.parent_run_id) return;
+    action::TellRun parent{*row_.parent_run_id, child_end(row_, *finished)};
+    act(parent);
   }
 
   void act(action::WakeAt& wake) {

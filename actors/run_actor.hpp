@@ -88,6 +88,18 @@ struct HandBack {
   std::shared_ptr<Command> command;
 };
 
+/// A run has just begun and is durable.
+struct Started {
+  RunId run;
+  std::shared_ptr<const std::pair<RunRow, Record>> first;
+};
+
+/// A command for any run: its actor is found, or the run taken up.
+struct Route {
+  RunId run;
+  std::shared_ptr<Command> command;
+};
+
 /// Spawns the actor of `run`. It does nothing until it is told to take the run up.
 caf::actor spawn_run(caf::actor_system& system,
                      NodeParts& parts,
@@ -108,3 +120,5 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::Release)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::TakenUp)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::AtRest)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::HandBack)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::Started)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::Route)

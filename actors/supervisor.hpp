@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <memory>
 
 #include "actors/caf.hpp"
@@ -17,17 +18,6 @@ namespace ratchet {
 
 /// Take up every run that needs an actor. Told once, at the start.
 struct RecoverAll {};
-
-/// A run was just started and is durable.
-struct Started {
-  RunId run;
-  std::shared_ptr<const std::pair<RunRow, Record>> first;
-};
-
-struct Route {
-  RunId run;
-  std::shared_ptr<Command> command;
-};
 
 /// A stored deadline may have come.
 struct LookAtClock {};
@@ -55,8 +45,6 @@ caf::actor spawn_supervisor(caf::actor_system& system, NodeParts& parts, Supervi
 }  // namespace ratchet
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::RecoverAll)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::Started)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::Route)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::LookAtClock)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::GiveBackMemory)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::Drain)

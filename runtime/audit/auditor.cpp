@@ -36,6 +36,12 @@ std::vector<Violation> Auditor::findings() const {
   for (const auto& [run, audit] : runs_) {
     const auto& found = audit->findings().all();
     all.insert(all.end(), found.begin(), found.end());
+    for (const auto& [child, given] : audit->given()) {
+      const auto below = runs_.find(child);
+      if (below == runs_.end()) continue;
+      const auto differences = below->second->compare(run, given);
+      all.insert(all.end(), differences.begin(), differences.end());
+    }
   }
   return all;
 }

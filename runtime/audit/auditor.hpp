@@ -42,7 +42,8 @@ class Auditor {
   void add(const RunId& run, const Record& record);
   /// What the run's row says after the last record.
   void expect(const RunId& run, std::uint64_t last_seq, const Hash& head);
-  /// Everything found so far, in order of run and event; of each run at most
+  /// Everything found so far, in order of run and event, and where a parent and a sub-agent that were both
+  /// added differ; of each run at most
   /// `limits::audit_violations_max`, because one mistake often breaks every rule after it.
   std::vector<Violation> findings() const;
 

@@ -227,7 +227,10 @@ void CallLedger::judge_executed(const Call& call, const ToolResult& result) {
   }
   // Arguments may turn out not to fit only when they are used; anything else needs an execution.
   const bool ran = call.stage == Stage::planned || is_local(call.tool);
-  findings_.require(ran || result.status == ToolStatus::invalid,
+  // Whom a run may start is looked at last, when the call is to run.
+  const bool refused = result.status == ToolStatus::invalid ||
+                       (call.tool == "spawn_agent" && result.status == ToolStatus::denied);
+  findings_.require(ran || refused,
                     3,
                     fmt::format("{} ends with {}, but was never planned", call.call_id, name(result.status)));
 }

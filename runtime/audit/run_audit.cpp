@@ -114,6 +114,8 @@ void RunAudit::check(const RunStarted& started) {
   interactive_ = started.interactive;
   deadline_at_ = started.deadline_at;
   artifacts(started.input);
+  started_ = started;
+  started_->input.clear();
 }
 
 void RunAudit::check(const MessageReceived& message) {
@@ -183,12 +185,15 @@ void RunAudit::check(const SubagentStarted& started) {
   findings_.require(!cancelled_ && !pause_, 7, "a sub-agent is started in a pause or after a cancel");
   spend_.given(started, deadline_at_);
   calls_.spawned(started);
+  given_[started.child_run_id] = {started, std::nullopt};
 }
 
 void RunAudit::check(const SubagentFinished& finished) {
   artifacts(finished.result);
   spend_.returned(finished);
   calls_.returned(finished);
+  if (const auto given = given_.find(finished.child_run_id); given != given_.end())
+    given->second.finished = finished;
   const std::int64_t more_us = std::max<std::int64_t>(finished.waited_us - waited_of_batch_us_, 0);
   waited_of_batch_us_ += more_us;
   deadline_at_.us += more_us;
@@ -276,6 +281,33 @@ void RunAudit::check(const RunFinished& finished) {
   calls_.require_settled("the run ends");
   check_reason(finished);
   finished_ = true;
+  ended_ = finished;
+}
+
+std::vector<Violation> RunAudit::compare(const RunId& parent, const Given& given) const {
+  Findings findings(findings_.run());
+  findings.look_at(1);
+  if (!started_) return {};
+  const SubagentStarted& said = given.started;
+  findings.require(started_->parent_run_id == parent, 7, "a sub-agent names another parent");
+  findings.require(started_->budgets.max_steps == said.share.steps &&
+                       started_->budgets.max_tokens == said.share.tokens &&
+                       started_->budgets.max_usd == said.share.usd,
+                   5,
+                   "a sub-agent has other budgets than its share");
+  findings.require(started_->deadline_at == said.deadline_at, 5, "a sub-agent has another deadline");
+  findings.look_at(last_seq_);
+  if (!given.finished) return findings.all();
+  if (!ended_) {
+    findings.complain(7, "the parent says that it has ended, and it has not");
+    return findings.all();
+  }
+  Share used{ended_->steps, ended_->usage.total(), ended_->cost_usd};
+  used += ended_->subagents;
+  findings.require(given.finished->used == used, 5, "the parent was told of another use");
+  findings.require(
+      given.finished->stop_reason == ended_->stop_reason, 7, "the parent was told of another end");
+  return findings.all();
 }
 
 void RunAudit::check_reason(const RunFinished& finished) {

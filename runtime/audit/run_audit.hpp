@@ -2,6 +2,7 @@
 // The audit of one run: the chain, the life of the run, and the two ledgers. Private to the auditor.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -21,6 +22,17 @@ class RunAudit {
   void expect(std::uint64_t last_seq, const Hash& head);
 
   const Findings& findings() const { return findings_; }
+
+  /// What the run gave to a sub-agent, and what came back.
+  struct Given {
+    SubagentStarted started;
+    std::optional<SubagentFinished> finished;
+  };
+
+  const std::map<RunId, Given>& given() const { return given_; }
+
+  /// Holds this run, a sub-agent, against what its parent says of it.
+  std::vector<Violation> compare(const RunId& parent, const Given& given) const;
 
  private:
   struct Pause {
@@ -62,6 +74,10 @@ class RunAudit {
   Findings findings_;
   CallLedger calls_;
   SpendLedger spend_;
+
+  std::map<RunId, Given> given_;
+  std::optional<RunStarted> started_;  ///< without its input
+  std::optional<RunFinished> ended_;
 
   Hash head_;
   std::set<std::array<std::uint8_t, 16>> salts_;

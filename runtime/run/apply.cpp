@@ -297,6 +297,13 @@ const OpenCall* RunState::find_asked(const ApprovalId& approval) const {
   return at == calls.end() ? nullptr : &*at;
 }
 
+const OpenCall* RunState::find_child(const RunId& child) const {
+  const auto at = std::find_if(calls.begin(), calls.end(), [&](const OpenCall& call) {
+    return call.child && call.child->run_id == child;
+  });
+  return at == calls.end() ? nullptr : &*at;
+}
+
 bool RunState::any_child() const {
   return std::any_of(calls.begin(), calls.end(), [](const OpenCall& call) { return call.child.has_value(); });
 }

@@ -25,10 +25,7 @@ class Decider {
   Result<void> operator()(const input::Recovered&) {
     // A run that is over is taken up only to answer a command about it.
     if (state_.finished()) return {};
-    if (state_.cancel) {
-      draft_.finish(StopReason::cancelled);
-      return {};
-    }
+    if (state_.cancel) return (*this)(input::Stopped{});
     if (!state_.pause) lose_what_was_under_way();
     return (*this)(input::Due{});
   }
@@ -57,6 +54,17 @@ class Decider {
   Result<void> operator()(const input::CallEnded& ended) {
     const OpenCall* call = state_.find_call(ended.call_id);
     if (call && call->stage == CallStage::planned && call->attempt == ended.attempt) draft_.call_ended(ended);
+    return {};
+  }
+
+  Result<void> operator()(const input::ChildReady& ready) {
+    draft_.child_ready(ready);
+    return {};
+  }
+
+  /// Taken in a pause and after a cancel too: what the child left of its share is the run's again.
+  Result<void> operator()(const input::ChildEnded& ended) {
+    if (!state_.finished()) draft_.child_ended(ended);
     return {};
   }
 
@@ -118,7 +126,13 @@ class Decider {
   }
 
   Result<void> operator()(const input::Stopped&) {
-    if (state_.cancel && !state_.finished()) draft_.finish(StopReason::cancelled);
+    if (!state_.cancel || state_.finished() || state_.any_child()) return {};
+    const RunCancelRequested cancel = *state_.cancel;
+    if (cancel.stop_reason) {
+      draft_.finish(*cancel.stop_reason, cancel.reason);
+    } else {
+      draft_.finish(StopReason::cancelled);
+    }
     return {};
   }
 
@@ -188,13 +202,10 @@ class Decider {
     return fail(ErrorCode::unknown_call, fmt::format("the run has no open call {}", resolve.call_id));
   }
 
-  /// The deadline, unless a call that acts on the world is under way: that one is not cut off.
+  /// The deadline, unless what is under way is not cut off by it.
   std::optional<Timestamp> next_due_of_deadline() const {
     if (state_.finished()) return std::nullopt;
-    const bool acting = std::any_of(state_.calls.begin(), state_.calls.end(), [](const OpenCall& call) {
-      return call.under_way() && call.side_effects != SideEffects::none;
-    });
-    if (acting) return std::nullopt;
+    if (is_acting(state_)) return std::nullopt;
     return state_.deadline_at;
   }
 
@@ -211,30 +222,6 @@ Result<Decided> decide(
   draft.go_on();
   draft.decision.after = std::move(draft.state);
   return std::move(draft.decision);
-}
-
-Decided start_run(const RunId& run_id, RunStarted started, Stamp& stamp) {
-  // There is no state to draft on yet: the content is stored as `Draft` does it, then the one event is made.
-  Decided decision;
-  std::uint32_t n = 0;
-  const std::size_t shown = shown_bytes(started);
-  for (Block& block : started.input) {
-    auto artifact = spill(block, n + 1, shown, stamp);
-    if (!artifact) continue;
-    ++n;
-    decision.blobs.push_back(std::move(*artifact));
-  }
-  started.root_run_id = started.root_run_id.empty() ? run_id : started.root_run_id;
-  Event event;
-  event.seq = 1;
-  event.at = stamp.at;
-  event.lease_version = 1;
-  event.payload = std::move(started);
-  decision.after.run_id = run_id;
-  apply(decision.after, event);
-  decision.events.push_back(std::move(event));
-  decision.accepted_seq = 1;
-  return decision;
 }
 
 Event poison_pause(const RunRow& row, std::string error, Timestamp at) {

@@ -22,11 +22,18 @@ struct Rules {
   bool decision_point = false;  ///< the server asks one about every call
 };
 
+/// A run that begins with a decision of its parent, in the same append.
+struct ChildStart {
+  RunId run_id;
+  RunStarted started;
+};
+
 struct Decided {
-  std::vector<Event> events;       ///< may be none: the input was late, or repeated
-  std::vector<Blob> blobs;         ///< of artifacts that the events refer to
-  RunState after;                  ///< the state with these events folded
-  std::uint64_t accepted_seq = 0;  ///< of a command: the event that says so, now or earlier
+  std::vector<Event> events;         ///< may be none: the input was late, or repeated
+  std::vector<Blob> blobs;           ///< of artifacts that the events refer to
+  std::vector<ChildStart> children;  ///< that the events start
+  RunState after;                    ///< the state with these events folded
+  std::uint64_t accepted_seq = 0;    ///< of a command: the event that says so, now or earlier
 };
 
 /// Errors, of commands only: run_finished, unknown_call, not_paused, already_resolved, idempotency_conflict,
@@ -34,9 +41,6 @@ struct Decided {
 /// edited_args_refused, approval_refused.
 Result<Decided> decide(
     const Rules& rules, const RunState& state, const Context& context, const Input& input, Stamp stamp);
-
-/// The first event of a run. `content` over `limits::inline_bytes_max` becomes an artifact.
-Decided start_run(const RunId& run_id, RunStarted started, Stamp& stamp);
 
 /// For a run that fails whenever it is taken up: its pause, made from the row alone, because folding may be
 /// what fails.

@@ -12,11 +12,6 @@ namespace {
 
 constexpr std::int64_t call_retry_first_ms = 250;
 
-bool over_budget(const RunState& state) {
-  const Budgets& budgets = state.started->budgets;
-  return state.usage.total() > budgets.max_tokens || state.cost_usd > budgets.max_usd;
-}
-
 bool is_repeatable(const Rules& rules, std::string_view name) {
   const ToolManifest* tool = rules.tools.find(name);
   return tool && tool->repeatable;
@@ -81,11 +76,7 @@ void Draft::request_calls(const std::vector<ReplyBlock>& content) {
   // Nothing of a reply runs after the run has ended in it: not beside a call that repeats itself, not past a
   // budget.
   if (looping) return finish(StopReason::repeated_call, "the model made the same call again and again");
-  if (over_budget(state)) {
-    const bool tokens = state.usage.total() > started().budgets.max_tokens;
-    return finish(tokens ? StopReason::token_limit : StopReason::cost_limit,
-                  "the provider used more than was reserved");
-  }
+  if (finish_if_overrun()) return;
   for (const ToolRequested& call : judged)
     obey(call);
 }
@@ -152,6 +143,7 @@ bool Draft::uses_workspace(const OpenCall& call) const {
 void Draft::run(const std::string& call_id) {
   const OpenCall call = *state.find_call(call_id);
   if (call.tool == "wait") return start_wait(call);
+  if (call.tool == "spawn_agent") return plan_child(call);
   if (!answer_locally(*this, call)) plan(call, 1, Execution::call);
 }
 

@@ -23,10 +23,10 @@ Usd worst_input_price(const Prices& prices) {
 Room room_for_reply(const RunState& state, std::int64_t input_tokens, std::int64_t wanted_tokens) {
   const RunStarted& started = *state.started;
   Room room{wanted_tokens, StopReason::token_limit};
-  const std::int64_t tokens_left = started.budgets.max_tokens - state.usage.total() - input_tokens;
+  const std::int64_t tokens_left = started.budgets.max_tokens - state.tokens_taken() - input_tokens;
   if (tokens_left < room.max_tokens) room = {tokens_left, StopReason::token_limit};
-  const Usd usd_left =
-      started.budgets.max_usd - state.cost_usd - price(input_tokens, worst_input_price(started.model.prices));
+  const Usd usd_left = started.budgets.max_usd - state.usd_taken() -
+                       price(input_tokens, worst_input_price(started.model.prices));
   const std::int64_t output_nano = started.model.prices.output.nano;
   if (usd_left.nano < 0) {
     room = {-1, StopReason::cost_limit};
@@ -44,9 +44,8 @@ std::int64_t wanted_output(const RunStarted& started) {
 }
 
 /// What the model is told beside the history, in this one request: nothing of it is ever stored there.
-std::string late_text(const RunState& state, std::uint32_t step, Timestamp now) {
+std::string late_text(const RunState& state, std::int64_t steps_left, Timestamp now) {
   std::string text = fmt::format("[Now: {}Z", to_string(now).substr(0, 16));
-  const std::int64_t steps_left = state.started->budgets.max_steps - step;
   if (steps_left <= 2) text += fmt::format("; replies left after this one: {}", steps_left);
   text += ']';
   for (const TodoItem& todo : state.memory.todos)
@@ -62,9 +61,9 @@ void warn(Draft& draft) {
     const bool warned = state.warned & (1u << static_cast<unsigned>(which));
     if (!warned && limit > 0 && used >= limit - limit / 5) draft.emit(BudgetWarning{which, used, limit});
   };
-  check(BudgetKind::steps, state.step, budgets.max_steps);
-  check(BudgetKind::tokens, state.usage.total(), budgets.max_tokens);
-  check(BudgetKind::usd, state.cost_usd.nano, budgets.max_usd.nano);
+  check(BudgetKind::steps, state.steps_taken(), budgets.max_steps);
+  check(BudgetKind::tokens, state.tokens_taken(), budgets.max_tokens);
+  check(BudgetKind::usd, state.usd_taken().nano, budgets.max_usd.nano);
   const std::int64_t seconds = (draft.now().us - state.created_at.us - state.paused_us) / 1'000'000;
   check(BudgetKind::seconds, seconds, budgets.max_seconds);
 }
@@ -111,7 +110,8 @@ void Draft::request_model() {
   const bool new_step = state.phase != Phase::retrying;
   const std::uint32_t step = new_step ? state.step + 1 : state.step;
   const RunStarted& run = started();
-  if (step > run.budgets.max_steps) return finish(StopReason::step_limit);
+  const std::int64_t steps_left = run.budgets.max_steps - state.steps_taken() - (new_step ? 1 : 0);
+  if (steps_left < 0) return finish(StopReason::step_limit);
   if (now() >= state.deadline_at) return finish(StopReason::time_limit);
   if (run.pre_model_hooks && !is_cleared()) return;
   warn(*this);
@@ -120,7 +120,7 @@ void Draft::request_model() {
   requested.attempt = new_step ? 1 : state.model.number + 1;
   requested.provider = state.model.provider;
   requested.assembler_version = run.assembler_version;
-  requested.late_text = late_text(state, step, now());
+  requested.late_text = late_text(state, steps_left, now());
   if (briefing) requested.hook_text = briefing->context;
   const std::string late_message = requested.late_message();
   const Growth growth = context.grow(decision.events, late_message);
@@ -141,7 +141,7 @@ void Draft::request_model() {
   requested.reserved.usd = price(input_reserved, worst_input_price(run.model.prices)) +
                            price(room.max_tokens, run.model.prices.output);
   // Rounding up twice may pass the limit by a nano-dollar: never reserve more than there is.
-  requested.reserved.usd = std::min(requested.reserved.usd, run.budgets.max_usd - state.cost_usd);
+  requested.reserved.usd = std::min(requested.reserved.usd, run.budgets.max_usd - state.usd_taken());
   const Proof proof = context.prove(growth, requested.max_tokens, late_message);
   requested.prompt_hash = proof.prompt_hash;
   requested.request_hash = proof.request_hash;
@@ -230,6 +230,14 @@ void Draft::resume(PauseReason reason) {
   emit(RunResumed{reason, Timestamp{state.deadline_at.us + std::max<std::int64_t>(waited_us, 0)}});
 }
 
+bool Draft::finish_if_overrun() {
+  const bool tokens = state.tokens_taken() > started().budgets.max_tokens;
+  if (!tokens && state.usd_taken() <= started().budgets.max_usd) return false;
+  finish(tokens ? StopReason::token_limit : StopReason::cost_limit,
+         "the provider used more than was reserved");
+  return true;
+}
+
 /// Settles one call at the end of the run.
 void Draft::abandon(const OpenCall& call) {
   if (call.stage == CallStage::judging) emit(unjudged(call));
@@ -247,6 +255,7 @@ void Draft::abandon(const OpenCall& call) {
 }
 
 void Draft::finish(StopReason reason, std::string error) {
+  if (state.any_child()) return end_children_first(reason, std::move(error));
   if (state.phase == Phase::calling) abandon_model("the run ended");
   withdraw_approvals();
   const std::vector<OpenCall> calls = state.calls;
@@ -263,6 +272,7 @@ void Draft::finish(StopReason reason, std::string error) {
   finished.steps = state.step;
   finished.usage = state.usage;
   finished.cost_usd = state.cost_usd;
+  finished.subagents = state.children_used;
   emit(std::move(finished));
 }
 

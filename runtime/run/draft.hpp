@@ -52,8 +52,11 @@ class Draft {
   /// Calls that use the run's workspace run one after the other, in the order of the reply: runs the next one
   /// that may, once the one before it has left.
   void run_next_in_workspace();
-  /// Settles what is open, says why, and ends the run.
+  /// Settles what is open, says why, and ends the run: after its sub-agents, if some are under way.
   void finish(StopReason reason, std::string error = {});
+  /// Ends the run if more was used than it has: a provider may report more than was reserved. Nothing starts
+  /// after that.
+  bool finish_if_overrun();
   void abandon(const OpenCall& call);
 
   // --- models (decide_model.cpp)
@@ -90,6 +93,14 @@ class Draft {
   void settle(const std::string& call_id, ToolStatus status, Content content, const CallEnd& end = {});
   void settle_text(const std::string& call_id, ToolStatus status, std::string text);
   void end_waits();
+
+  // --- sub-agents (decide_children.cpp)
+  /// Announces the start of a sub-agent, or says why there is none.
+  void plan_child(const OpenCall& call);
+  void child_ready(const input::ChildReady& ready);
+  void child_ended(const input::ChildEnded& ended);
+  /// The run has to end, and sub-agents of it are under way: they are cancelled, and the run ends after them.
+  void end_children_first(StopReason reason, std::string error);
 
   // --- people (decide_approvals.cpp)
   void ask(const ToolRequested& call);

@@ -1,9 +1,11 @@
 #include "runtime/run/driver.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/limits.hpp"
 #include "runtime/run/question.hpp"
+#include "runtime/tools/spawn.hpp"
 
 namespace ratchet {
 
@@ -99,6 +101,8 @@ std::vector<Action> RunDriver::take(Signal signal, Stamp stamp) {
       forget(ModelEffect{ended->step, ended->attempt});
     if (const auto* ended = std::get_if<input::CallEnded>(&given->input))
       forget(CallEffect{ended->call_id, ended->attempt});
+    if (const auto* ready = std::get_if<input::ChildReady>(&given->input))
+      forget(CallEffect{ready->call_id, ready->attempt});
     if (const auto* judged = std::get_if<input::Judged>(&given->input)) forget(JudgeEffect{judged->call_id});
     if (const auto* briefed = std::get_if<input::Briefed>(&given->input)) forget(briefed->effect);
     if (std::holds_alternative<input::Due>(given->input)) wake_at_.reset();
@@ -143,6 +147,7 @@ void RunDriver::committed() {
   if (done.given.token)
     actions_.push_back(action::Answer{done.given.token, Accepted{done.decision.accepted_seq}});
   actions_.push_back(action::Publish{std::move(done.decision.events)});
+  if (std::holds_alternative<input::UserToken>(done.given.input)) tell_children(done.given.input);
 }
 
 void RunDriver::refused(const Error& error, Timestamp now) {
@@ -247,6 +252,8 @@ void RunDriver::append(Decided decision, signal::Given given, Stamp& stamp) {
   for (const Event& event : decision.events)
     if (const auto* result = std::get_if<ToolResult>(&event.payload); result && result->workspace)
       append.append.snapshots.push_back(*result->workspace);
+  for (ChildStart& child : decision.children)
+    append.children.push_back(first_append(child.run_id, std::move(child.started), parts_.pack, stamp));
   if (auto* token = std::get_if<input::UserToken>(&given.input)) append.append.user_token = token->token;
   pending_ = Pending{std::move(decision), append.append.row.head, std::move(given)};
   actions_.push_back(std::move(append));
@@ -267,7 +274,8 @@ void RunDriver::reconcile(Stamp& stamp) {
     if (!contains(started_, effect)) start(effect);
   mark_questions();
   if (state_.cancel && !state_.finished()) {
-    if (started_.empty() && stopping_.empty()) inbox_.push_back({input::Stopped{}, 0});
+    cancel_children();
+    if (started_.empty() && stopping_.empty() && !state_.any_child()) inbox_.push_back({input::Stopped{}, 0});
     return;
   }
   const bool going = !state_.finished() && !state_.pause;
@@ -286,6 +294,27 @@ void RunDriver::reconcile(Stamp& stamp) {
     wake_at_ = due;
     actions_.push_back(action::WakeAt{*due});
   }
+}
+
+std::vector<RunId> RunDriver::open_children() const {
+  std::vector<RunId> children;
+  for (const OpenCall& call : state_.calls)
+    if (call.child) children.push_back(call.child->run_id);
+  return children;
+}
+
+/// Once in each activation: whoever is taken up again does not know whether they were told.
+void RunDriver::cancel_children() {
+  if (std::exchange(children_cancelled_, true)) return;
+  const RunCancelRequested& cancel = *state_.cancel;
+  const bool by_itself = cancel.stop_reason.has_value();
+  tell_children(
+      input::Cancel{cancel.by, by_itself ? "the run that started this one has ended" : cancel.reason});
+}
+
+void RunDriver::tell_children(const Input& input) {
+  for (const RunId& child : open_children())
+    actions_.push_back(action::TellRun{child, input});
 }
 
 /// Of the questions that are started together, all but the last say that another one follows.
@@ -324,8 +353,17 @@ void RunDriver::start(const Effect& effect) {
     actions_.push_back(action::StartBriefing{*brief, question_of(tools_, row_of(state_), brief->step)});
     return;
   }
-  const auto& wanted = std::get<CallEffect>(effect);
+  start_call(std::get<CallEffect>(effect));
+}
+
+void RunDriver::start_call(const CallEffect& wanted) {
   const OpenCall* call = state_.find_call(wanted.call_id);
+  if (call->tool == "spawn_agent") {
+    const auto asked = parse_spawn(call->args.text);
+    RATCHET_ENSURE(asked, "arguments that were planned with can be read");
+    actions_.push_back(action::PrepareChild{wanted, asked->agent_id});
+    return;
+  }
   const ToolManifest* tool = tools_->find(call->tool);
   RATCHET_ENSURE(tool, "a planned call has a manifest in its version");
   action::StartCall start{wanted,

@@ -20,6 +20,7 @@
 #include "runtime/node.hpp"
 #include "runtime/run/decide.hpp"
 #include "runtime/run/outstanding.hpp"
+#include "runtime/run/start.hpp"
 #include "runtime/tools/facts.hpp"
 
 namespace ratchet {
@@ -56,7 +57,8 @@ namespace action {
 
 struct Append {
   RunAppend append;
-  bool reserve = false;  ///< may use the space kept for cancels
+  std::vector<FirstAppend> children = {};  ///< that begin with it: in the same commit, taken up after it
+  bool reserve = false;                    ///< may use the space kept for cancels
 };
 
 struct StartModel {
@@ -72,6 +74,18 @@ struct StartCall {
   std::optional<Timestamp> token_expires_at = {};  ///< of the user's token, where it expires
   std::optional<JudgeQuestion> review = {};        ///< its result is for a `Reviewer` to see first
   std::optional<Hash> workspace = {};              ///< the snapshot that it starts from, where it uses one
+};
+
+/// Look up the agent that a call wants to start: `input::ChildReady`.
+struct PrepareChild {
+  CallEffect effect;
+  std::string agent_id;
+};
+
+/// Hand an input to another run, as a command of this run's team whose answer nobody waits for. May be lost.
+struct TellRun {
+  RunId run_id;
+  Input input;
 };
 
 /// Gather the facts for the verdict on a call.
@@ -120,6 +134,8 @@ struct GiveUp {
 using Action = std::variant<action::Append,
                             action::StartModel,
                             action::StartCall,
+                            action::PrepareChild,
+                            action::TellRun,
                             action::StartJudging,
                             action::StartBriefing,
                             action::Stop,
@@ -148,7 +164,8 @@ class RunDriver {
                                                  bool after_failure = false);
 
   /// The first call: the run was taken up, and these have come meanwhile. All of them are handled before the
-  /// run may rest again, or a command to a run that waits would wake it only to find it asleep.
+  /// run may rest again, or a command to a run that waits would wake it only to find it asleep. The ends of
+  /// `open_children` that have finished must be among them: what they told an earlier activation may be lost.
   std::vector<Action> begin(std::vector<signal::Given> waiting, Stamp stamp);
 
   /// Handles a signal. The stamp is used only if something is decided.
@@ -164,6 +181,9 @@ class RunDriver {
   std::vector<Action> reload(const std::vector<Record>& records, Stamp stamp);
 
   const RunState& state() const { return state_; }
+
+  /// The sub-agents that the run waits for.
+  std::vector<RunId> open_children() const;
 
   const Context& context() const { return *context_; }
 
@@ -188,6 +208,9 @@ class RunDriver {
   void reconcile(Stamp& stamp);
   void mark_questions();
   void start(const Effect& effect);
+  void start_call(const CallEffect& effect);
+  void cancel_children();
+  void tell_children(const Input& input);
 
   DriverParts parts_;
   std::shared_ptr<const ToolBook> tools_;
@@ -204,6 +227,7 @@ class RunDriver {
   std::optional<Timestamp> wake_at_;
   std::optional<Timestamp> hold_until_;  ///< the store had no room: nothing is proposed before
   bool reserve_is_full_ = false;         ///< not even for a cancel
+  bool children_cancelled_ = false;      ///< in this activation
   bool reloading_ = false;
   bool holding_ = false;
   bool over_ = false;

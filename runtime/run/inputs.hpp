@@ -67,6 +67,22 @@ struct CallEnded {
   CallEnd end;
 };
 
+/// What the agent that a call wants to start is like, or why it cannot be had.
+struct ChildReady {
+  std::string call_id;
+  std::uint32_t attempt = 0;
+  Result<RunStarted> started;  ///< as `started_of` makes it
+};
+
+/// A sub-agent has finished. Told again until it is durable here.
+struct ChildEnded {
+  RunId child_run_id;
+  StopReason stop_reason = StopReason::final_answer;
+  Share used;                  ///< by it and everything below it
+  std::int64_t waited_us = 0;  ///< for people
+  std::string text;            ///< its answer, or its report
+};
+
 /// The facts for a call's verdict are in.
 struct Judged {
   std::string call_id;
@@ -127,6 +143,8 @@ using Input = std::variant<input::Recovered,
                            input::Due,
                            input::ModelEnded,
                            input::CallEnded,
+                           input::ChildReady,
+                           input::ChildEnded,
                            input::Judged,
                            input::Briefed,
                            input::Decide,

@@ -47,16 +47,19 @@ std::optional<Timestamp> next_due(const RunState& state, Timestamp now) {
     return earliest;
   }
   if (state.phase == Phase::retrying && !unbriefed(state, now)) add_due(earliest, state.model.retry_at);
-  bool acting = false;
   for (const OpenCall& call : state.calls) {
     if (call.stage != CallStage::planned) continue;
     if (call.until) add_due(earliest, *call.until);
     if (call.not_before && *call.not_before > now) add_due(earliest, *call.not_before);
-    acting = acting || (call.under_way() && call.side_effects != SideEffects::none);
   }
-  // A call that acts on the world is not cut off by the deadline: it ends by its own, and then the run does.
-  if (!acting) add_due(earliest, state.deadline_at);
+  if (!is_acting(state)) add_due(earliest, state.deadline_at);
   return earliest;
+}
+
+bool is_acting(const RunState& state) {
+  return std::any_of(state.calls.begin(), state.calls.end(), [](const OpenCall& call) {
+    return call.child || (call.under_way() && call.side_effects != SideEffects::none);
+  });
 }
 
 bool waits(const RunState& state) {
@@ -81,8 +84,9 @@ RunRow row_of(const RunState& state) {
   row.replay_of = started.replay_of;
   row.root_run_id = started.root_run_id;
   row.depth = started.depth;
-  row.active = !waits(state);
-  if (!row.active) row.due_at = next_due(state, state.last_at);
+  // A start takes up a run that waits for a sub-agent too: it looks whether that has ended meanwhile.
+  row.active = !waits(state) || state.any_child();
+  if (waits(state)) row.due_at = next_due(state, state.last_at);
   row.last_seq = state.last_seq;
   row.step = state.step;
   row.budgets = started.budgets;

@@ -22,7 +22,11 @@ std::vector<Effect> outstanding(const RunState& state, Timestamp now);
 /// outstanding then.
 std::optional<Timestamp> next_due(const RunState& state, Timestamp now);
 
-/// True if only time or a person can move the run: it needs no actor until then.
+/// True if something is under way that the deadline does not cut off: a call that acts on the world ends by
+/// its own, a sub-agent has its deadline within this one. Then the run does.
+bool is_acting(const RunState& state);
+
+/// True if only time, a person or a sub-agent can move the run: it needs no actor until then.
 bool waits(const RunState& state);
 
 /// The row after the last event. `lease`, `resumes` and `head` are the caller's to set.

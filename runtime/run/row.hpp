@@ -21,7 +21,7 @@ struct RunRow {
   RunId root_run_id;
   std::uint32_t depth = 0;
   RunStatus status = RunStatus::queued;
-  bool active = true;               ///< it needs an actor now; false: it waits, or it is over
+  bool active = true;               ///< a start takes it up; false: it waits for time or a person, or is over
   std::optional<Timestamp> due_at;  ///< the earliest stored deadline, where the run waits
   std::uint32_t lease = 1;          ///< rises with every activation
   std::uint32_t resumes = 0;        ///< activations after a crash since the last progress

@@ -168,6 +168,7 @@ struct RunState {
   OpenCall* find_call(std::string_view call_id);
   const OpenCall* find_call(std::string_view call_id) const;
   const OpenCall* find_asked(const ApprovalId& approval) const;
+  const OpenCall* find_child(const RunId& child) const;
   bool any_call(CallStage stage) const;
   bool any_child() const;
 

@@ -59,6 +59,28 @@ constexpr std::string_view manifests[] = {
       }
     })json",
     R"json({
+      "name": "spawn_agent",
+      "kind": "builtin", "side_effects": "none",
+      "description": "Give a task to another agent and wait for its final message, which is the result. The agent sees nothing of this conversation: its input must say all that it needs. What it may use comes out of your own budgets; what it does not use comes back. Several started in one reply work side by side.",
+      "input_schema": {
+        "type": "object", "additionalProperties": false, "required": ["agent_id", "input"],
+        "properties": {
+          "agent_id": {"type": "string", "minLength": 1, "maxLength": 64, "description": "Which agent."},
+          "input": {"type": "string", "minLength": 1, "description": "The task, with everything that the agent needs to know."},
+          "budgets": {
+            "type": "object", "additionalProperties": false,
+            "description": "What it may use at most. Left out: a quarter of what you have left.",
+            "properties": {
+              "max_steps": {"type": "integer", "minimum": 1},
+              "max_tokens": {"type": "integer", "minimum": 1},
+              "max_seconds": {"type": "integer", "minimum": 1},
+              "max_usd": {"type": "string", "description": "Dollars, such as \"0.25\"."}
+            }
+          }
+        }
+      }
+    })json",
+    R"json({
       "name": "todo_write",
       "kind": "builtin", "side_effects": "none",
       "description": "Set your list of todos of this run: the whole list, each time. Keep one item in the state doing, and set items to done as soon as they are.",
@@ -93,7 +115,7 @@ constexpr std::string_view manifests[] = {
 };
 
 /// Built-in tools of the contract that later versions bring.
-constexpr std::string_view reserved_names[] = {"http_get", "spawn_agent"};
+constexpr std::string_view reserved_names[] = {"http_get"};
 
 }  // namespace
 

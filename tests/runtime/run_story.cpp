@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/audit/auditor.hpp"
+#include "runtime/run/start.hpp"
 
 namespace ratchet::stories {
 
@@ -30,6 +31,7 @@ std::shared_ptr<const AgentVersion> make_agent(const Setting& setting) {
   definition.hooks = setting.hooks;
   definition.approval = {3'600, 600, {}};
   definition.interactive = setting.interactive;
+  definition.subagents = setting.subagents;
   definition.digest = sha256("worker");
   agent->tools = {tool("read", SideEffects::none, Idempotency::none),
                   tool("poll", SideEffects::none, Idempotency::none),
@@ -105,6 +107,7 @@ RunStory::RunStory(Setting setting) : agent_(make_agent(setting)) {
   started.interactive = setting.interactive;
   started.pre_model_hooks = agent_->definition.has_hooks_at(HookPoint::pre_model);
   started.scopes = setting.scopes;
+  started.subagent_levels = setting.subagents.max_depth;
   started.token_expires_at = setting.token_expires_at;
   decision_point_ = setting.decision_point;
   Stamp stamp{now_, Entropy({7})};

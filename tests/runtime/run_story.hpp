@@ -30,6 +30,7 @@ struct Setting {
   std::optional<Timestamp> token_expires_at;
   std::vector<HookRule> hooks;
   bool decision_point = false;
+  SubagentSettings subagents;
 
   static ModelConfig default_model();
 };

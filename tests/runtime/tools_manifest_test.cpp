@@ -351,11 +351,12 @@ TEST(Builtins, AreThoseOfTheContractInOrder) {
                                       "notes_write",
                                       "read_file",
                                       "run_python",
+                                      "spawn_agent",
                                       "todo_write",
                                       "wait",
                                       "write_file"}));
-  EXPECT_EQ(find_builtin("spawn_agent"), nullptr);
-  EXPECT_TRUE(is_reserved_tool_name("spawn_agent"));
+  EXPECT_EQ(find_builtin("http_get"), nullptr);
+  EXPECT_TRUE(is_reserved_tool_name("http_get"));
   EXPECT_FALSE(is_reserved_tool_name("book"));
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/result.hpp"
+#include "runtime/run/start.hpp"
 
 namespace ratchet::sim {
 
@@ -49,8 +50,13 @@ std::vector<ToolManifest> all_tools() {
   edit.filesystem = Filesystem::workspace;
   tools[1].repeatable = true;
   tools.back().auth = {true, {"mail"}, {}};
-  for (const char* name :
-       {"artifact_read", "artifact_search", "notes_write", "notes_read", "todo_write", "wait"}) {
+  for (const char* name : {"artifact_read",
+                           "artifact_search",
+                           "notes_write",
+                           "notes_read",
+                           "todo_write",
+                           "wait",
+                           "spawn_agent"}) {
     const ToolManifest* builtin = find_builtin(name);
     RATCHET_ENSURE(builtin, "the simulator names a built-in tool that there is");
     tools.push_back(*builtin);
@@ -98,6 +104,11 @@ Agent draw_agent(Random& random) {
   if (random.chance(500)) definition.approval.remind_seconds = definition.approval.expires_seconds / 3;
   definition.result_cap_tokens = random.chance(300) ? 50 : 2'000;
   definition.interactive = random.chance(200);
+  if (random.chance(700)) {
+    definition.subagents.allow = {"worker"};
+    definition.subagents.max_depth = static_cast<std::uint32_t>(random.between(1, 2));
+    definition.subagents.max_children = static_cast<std::uint32_t>(random.between(1, 4));
+  }
   definition.digest = sha256("worker");
   for (const ToolManifest& each : version->tools)
     definition.tools.push_back(each.name);
@@ -118,26 +129,21 @@ Agent draw_agent(Random& random) {
   return agent;
 }
 
+RunStarted draw_child(Random& random, const Agent& agent) {
+  RunStarted started = started_of(*agent.version, agent.model, "sim");
+  started.budgets = draw_budgets(random);
+  return started;
+}
+
 RunStarted draw_run(Random& random, const Agent& agent, Timestamp now) {
-  RunStarted started;
-  started.agent_id = agent.version->definition.agent_id;
-  started.agent_version = agent.version->version;
-  started.agent_digest = agent.version->definition.digest;
-  for (const ToolManifest& each : agent.version->tools)
-    started.tools.push_back({each.name, each.digest});
-  started.model = agent.model;
+  RunStarted started = draw_child(random, agent);
   started.input = text_content(draw_text(random, "the task"));
   started.user_id = "user";
   if (!random.chance(100)) started.scopes = {"mail"};
   if (random.chance(300)) started.token_expires_at = now.plus_ms(random.between(0, 40'000));
   started.team = "team";
-  started.budgets = draw_budgets(random);
   started.deadline_at = now.plus_ms(started.budgets.max_seconds * 1'000);
   started.seed = random.next();
-  started.harness_version = "sim";
-  started.result_cap_tokens = agent.version->definition.result_cap_tokens;
-  started.interactive = agent.version->definition.interactive;
-  started.pre_model_hooks = agent.version->definition.has_hooks_at(HookPoint::pre_model);
   return started;
 }
 

@@ -24,6 +24,9 @@ Agent draw_agent(Random& random);
 /// What a run of `agent` starts with, at `now`.
 RunStarted draw_run(Random& random, const Agent& agent, Timestamp now);
 
+/// What a sub-agent of `agent` is like before its parent gives it its share.
+RunStarted draw_child(Random& random, const Agent& agent);
+
 /// A text that names itself, now and then longer than what is shown of it or kept inline.
 std::string draw_text(Random& random, std::string_view name);
 

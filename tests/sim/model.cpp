@@ -19,6 +19,7 @@ constexpr const char* tool_names[] = {"look_up",       "look_up",
                                       "artifact_read", "notes_write",
                                       "notes_read",    "todo_write",
                                       "wait",          "artifact_search",
+                                      "spawn_agent",   "spawn_agent",
                                       "no_such_tool"};
 
 }  // namespace
@@ -111,6 +112,12 @@ std::string Model::arguments(const std::string& tool, const std::vector<Artifact
     if (tool == "artifact_read")
       return fmt::format(R"({{"artifact_id":"{}","offset":{}}})", id, random_.below(9'000));
     return fmt::format(R"({{"artifact_id":"{}","pattern":"more"}})", id);
+  }
+  if (tool == "spawn_agent") {
+    const std::string budgets =
+        random_.chance(300) ? fmt::format(R"(,"budgets":{{"max_steps":{}}})", 1 + random_.below(20)) : "";
+    const std::string agent = random_.chance(30) ? "stranger" : "worker";
+    return fmt::format(R"({{"agent_id":"{}","input":"task {}"{}}})", agent, ++said_, budgets);
   }
   return fmt::format(R"({{"n":{},"to":"somebody"}})", ++said_);
 }

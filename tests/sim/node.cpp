@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/limits.hpp"
+#include "runtime/run/child_end.hpp"
 #include "store/pack.hpp"
 
 namespace ratchet::sim {
@@ -138,7 +139,7 @@ void Node::take_up(const ActorPtr& actor, const std::vector<Record>& records, bo
     const auto waiting = std::move(actor->waiting);
     end(actor);
     for (const Waiting& each : waiting)
-      each.answer(fail(ErrorCode::internal_error, "the actor failed"));
+      if (each.answer) each.answer(fail(ErrorCode::internal_error, "the actor failed"));
     if (!actors_.contains(actor->run)) activate(spawn(actor->run), true);
     return;
   }
@@ -147,13 +148,29 @@ void Node::take_up(const ActorPtr& actor, const std::vector<Record>& records, bo
   if (!driver) return sim_.witness.complain("a run does not load: " + driver.error().text);
   actor->driver = std::move(*driver);
   if (draining_) actor->driver->hold();
-  std::vector<signal::Given> waiting;
+  std::vector<signal::Given> waiting = ended_children(*actor->driver);
   for (Waiting& each : std::exchange(actor->waiting, {})) {
-    const Token token = ++made_;
+    const Token token = each.answer ? ++made_ : 0;
     waiting.push_back({each.input, token});
-    actor->asked[token] = std::move(each);
+    if (token) actor->asked[token] = std::move(each);
   }
   execute(actor, actor->driver->begin(std::move(waiting), sim_.stamp()));
+}
+
+std::vector<signal::Given> Node::ended_children(const RunDriver& driver) {
+  std::vector<signal::Given> ended;
+  for (const RunId& child : driver.open_children()) {
+    const auto row = sim_.journal.row(child);
+    if (!row) {
+      sim_.witness.complain(to_string(child) + " was started, and has no row");
+      continue;
+    }
+    if (row->status != RunStatus::finished) continue;
+    ++sim_.seen["a child ended unheard"];
+    const auto last = sim_.journal.records(child, row->last_seq, SIZE_MAX);
+    ended.push_back({child_end(*row, std::get<RunFinished>(last->back().events.back().payload)), 0});
+  }
+  return ended;
 }
 
 /// A second actor takes the run, as if the first had been given up for dead. It is not dead.
@@ -167,7 +184,10 @@ void Node::take_over(const RunId& run) {
 }
 
 void Node::command(const RunId& run, Input input, Answer answer) {
-  if (!up_ || draining_) return answer(fail(ErrorCode::draining, "the node is down"));
+  if (!up_ || draining_) {
+    if (answer) answer(fail(ErrorCode::draining, "the node is down"));
+    return;
+  }
   if (sim_.fault(sim_.faults.takeover)) take_over(run);
   const auto found = actors_.find(run);
   const bool asleep = found == actors_.end();
@@ -182,9 +202,9 @@ void Node::deliver(const ActorPtr& actor, Waiting waiting) {
     actor->waiting.push_back(std::move(waiting));
     return;
   }
-  const Token token = ++made_;
+  const Token token = waiting.answer ? ++made_ : 0;
   const Input input = waiting.input;
-  actor->asked[token] = std::move(waiting);
+  if (token) actor->asked[token] = std::move(waiting);
   give(actor, signal::Given{input, token});
 }
 
@@ -192,26 +212,25 @@ void Node::start(const RunStarted& started, const std::string& key, Started answ
   if (!up_ || draining_) return answer(fail(ErrorCode::draining, "the node is down"));
   Stamp stamp = sim_.stamp();
   const RunId run = RunId::make(stamp);
-  Decided decided = start_run(run, started, stamp);
-  const Record record{{}, stamp.entropy.draw(), decided.events};
-  const std::string bytes = encode(record);
+  FirstAppend first = first_append(run, started, &pack_record, stamp);
+  first.append.user_token = "token-0";
   Commit commit;
-  RunAppend append{1, 1, pack_record(bytes), row_of(decided.after), std::move(decided.blobs)};
-  append.user_token = "token-0";
-  append.row.head = *chain_head(bytes);
-  const RunRow row = append.row;
-  commit.runs.push_back(std::move(append));
+  commit.runs.push_back(std::move(first.append));
   commit.claim = IdempotencyClaim{"team", key, sha256(key), run};
-  write(std::move(commit), [this, run, row, record, answer](const Result<Committed>& outcome) {
+  write(std::move(commit), [this, run, first = first.started, answer](const Result<Committed>& outcome) {
     if (!outcome) return answer(tl::unexpected(outcome.error()));
     if (outcome->existing) return answer(*outcome->existing);
-    sim_.trace("{} starts", to_string(run));
     answer(run);
-    if (!up_ || draining_) return;
-    const ActorPtr actor = spawn(run);
-    actor->row = row;
-    take_up(actor, {record}, false);
+    begin(run, *first);
   });
+}
+
+void Node::begin(const RunId& run, const std::pair<RunRow, Record>& first) {
+  sim_.trace("{} starts", to_string(run));
+  if (!up_ || draining_) return;
+  const ActorPtr actor = spawn(run);
+  actor->row = first.first;
+  take_up(actor, {first.second}, false);
 }
 
 void Node::end(const ActorPtr& actor) {

@@ -29,7 +29,7 @@ class Node {
   /// Announces no more model calls, waits a while for what is under way, and ends.
   void drain();
 
-  /// `answer` is called once, unless the node dies before.
+  /// `answer` is called once, unless the node dies before. Empty: nobody waits for it.
   void command(const RunId& run, Input input, Answer answer);
   void start(const RunStarted& started, const std::string& key, Started answer);
 
@@ -67,6 +67,8 @@ class Node {
   void quarantine(const ActorPtr& actor);
   void take_up(const ActorPtr& actor, const std::vector<Record>& records, bool after_failure);
   void take_over(const RunId& run);
+  std::vector<signal::Given> ended_children(const RunDriver& driver);
+  void begin(const RunId& run, const std::pair<RunRow, Record>& first);
   void deliver(const ActorPtr& actor, Waiting waiting);
   void end(const ActorPtr& actor);
   void watch_clock();
@@ -79,6 +81,8 @@ class Node {
   void act(const ActorPtr& actor, action::Append& append);
   void act(const ActorPtr& actor, action::StartModel& start);
   void act(const ActorPtr& actor, action::StartCall& start);
+  void act(const ActorPtr& actor, action::PrepareChild& prepare);
+  void act(const ActorPtr& actor, action::TellRun& telling);
   void act(const ActorPtr& actor, action::StartJudging& start);
   void act(const ActorPtr& actor, action::StartBriefing& start);
   void act(const ActorPtr& actor, action::Stop& stop);
@@ -93,6 +97,7 @@ class Node {
                   const action::StartCall& start,
                   const std::function<void(CallEnd)>& done);
   void require_nothing_under_way(const Actor& actor, std::string_view when);
+  void require_no_living_child(const RunId& parent);
   void complete(const ActorPtr& actor, const Effect& effect, std::uint64_t ticket, const Input& input);
 
   // --- the journal writer

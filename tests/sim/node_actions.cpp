@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/limits.hpp"
+#include "runtime/run/child_end.hpp"
 #include "runtime/tools/builtin.hpp"
 #include "store/pack.hpp"
 #include "tests/sim/node.hpp"
@@ -51,8 +52,16 @@ void Node::act(const ActorPtr& actor, action::Append& append) {
   Commit commit;
   commit.reserve = append.reserve;
   commit.runs.push_back(std::move(append.append));
-  write(std::move(commit), [this, actor](const Result<Committed>& outcome) {
+  std::vector<std::pair<RunId, decltype(FirstAppend::started)>> children;
+  for (FirstAppend& child : append.children) {
+    children.emplace_back(child.append.row.run_id, child.started);
+    commit.runs.push_back(std::move(child.append));
+  }
+  write(std::move(commit), [this, actor, children](const Result<Committed>& outcome) {
     actor->writing = false;
+    if (outcome)
+      for (const auto& [run, first] : children)
+        begin(run, *first);
     give(actor, outcome ? Signal(signal::Committed{}) : Signal(signal::Refused{outcome.error()}));
   });
 }
@@ -110,6 +119,26 @@ void Node::act(const ActorPtr& actor, action::StartCall& start) {
   };
   if (execution == Execution::status_check) return sim_.world.check(tool, start.idempotency_key, answered);
   sim_.world.call(tool, start.idempotency_key, answered);
+}
+
+void Node::act(const ActorPtr& actor, action::PrepareChild& prepare) {
+  const CallEffect effect = prepare.effect;
+  const std::uint64_t ticket = ++made_;
+  actor->under_way[effect] = {ticket};
+  Result<RunStarted> started = draw_child(sim_.random, sim_.agent);
+  if (sim_.fault(sim_.faults.service_fails))
+    started = fail(ErrorCode::unknown_agent, "there is no such agent any more");
+  const Input input = input::ChildReady{effect.call_id, effect.attempt, std::move(started)};
+  sim_.schedule.after_us(sim_.random.between(0, 20'000),
+                         [this, actor, effect, ticket, input] { complete(actor, effect, ticket, input); });
+}
+
+/// What one run tells another goes through mailboxes: it takes a while, and a crash loses it.
+void Node::act(const ActorPtr&, action::TellRun& telling) {
+  sim_.schedule.after_us(sim_.random.between(0, 10'000),
+                         [this, life = life_, run = telling.run_id, input = telling.input] {
+                           if (life == life_) command(run, input, {});
+                         });
 }
 
 void Node::act(const ActorPtr& actor, action::StartJudging& start) {
@@ -189,6 +218,16 @@ void Node::require_nothing_under_way(const Actor& actor, std::string_view when) 
 }
 
 /// An effect has ended and its actor hears of it, perhaps twice. Once it was stopped, it hears nothing.
+/// A run says that it has ended: whatever it started has ended before.
+void Node::require_no_living_child(const RunId& parent) {
+  for (const auto& [run, told] : sim_.witness.runs()) {
+    if (told.events.empty() || std::get<RunStarted>(told.events.front().payload).parent_run_id != parent)
+      continue;
+    if (!std::holds_alternative<RunFinished>(told.events.back().payload))
+      sim_.witness.complain(fmt::format("{} outlives its parent", to_string(run)));
+  }
+}
+
 void Node::complete(const ActorPtr& actor, const Effect& effect, std::uint64_t ticket, const Input& input) {
   const auto found = actor->under_way.find(effect);
   if (actor->over || found == actor->under_way.end() || found->second.ticket != ticket) return;
@@ -230,8 +269,12 @@ void Node::act(const ActorPtr& actor, action::Publish& publish) {
     sim_.trace("{} {} {}", to_string(actor->run), event.seq, type_name(event));
   sim_.witness.published(actor->run, actor->number, publish.events);
   const auto* finished = std::get_if<RunFinished>(&publish.events.back().payload);
-  if (finished && finished->stop_reason == StopReason::cancelled)
-    require_nothing_under_way(*actor, "it is cancelled");
+  if (!finished) return;
+  if (finished->stop_reason == StopReason::cancelled) require_nothing_under_way(*actor, "it is cancelled");
+  require_no_living_child(actor->run);
+  if (!actor->row.parent_run_id) return;
+  action::TellRun parent{*actor->row.parent_run_id, child_end(actor->row, *finished)};
+  act(actor, parent);
 }
 
 void Node::act(const ActorPtr& actor, action::WakeAt& wake) {

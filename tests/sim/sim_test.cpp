@@ -37,6 +37,7 @@ TEST(Simulation, OneSeed) {
 
 /// What each block must have seen at least once.
 constexpr const char* wanted[] = {
+    "a child ended unheard",
     "approval.reminded",
     "approval: approve",
     "approval: cancelled",
@@ -96,6 +97,8 @@ constexpr const char* wanted[] = {
     "run.resumed",
     "sandbox broke down",
     "status check",
+    "subagent.finished",
+    "subagent.started",
     "take-over",
     "token too late",
     "told by a hook",

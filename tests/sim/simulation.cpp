@@ -33,6 +33,8 @@ void count(const Event& event, std::map<std::string, int>& seen) {
   ++seen[std::string(type_name(event))];
   if (const auto* finished = std::get_if<RunFinished>(&event.payload))
     ++seen["end: " + std::string(name(finished->stop_reason))];
+  if (const auto* cancel = std::get_if<RunCancelRequested>(&event.payload))
+    if (cancel->stop_reason) ++seen["ends after its children"];
   if (const auto* paused = std::get_if<RunPaused>(&event.payload))
     for (const PauseReason reason : paused->reasons)
       ++seen["pause: " + std::string(name(reason))];
