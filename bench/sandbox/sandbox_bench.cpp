@@ -69,7 +69,7 @@ Words under(Words wrapper, const Words& words) {
 template <class T>
 T must(Result<T> result) {
   RATCHET_ENSURE(result.has_value(), result.error().text);
-  if constexpr (!std::is_void_v<T>) return *result;
+  if constexpr (!std::is_void_v<T>) return *std::move(result);
 }
 
 template <class T, class Ask>
@@ -177,6 +177,8 @@ void measure(const std::string& data_dir) {
   SandboxMachineOptions options;
   options.data_dir = data_dir;
   options.namespaces = sandbox::enter_namespaces();
+  // Whoever loses patience and kills us is left nothing.
+  options.survivor = std::make_shared<sandbox::Survivor>(must(sandbox::Survivor::start()));
   options.tier2.emplace();
   options.tier3.emplace().runtime = "runsc";
   options.log = [](LogLevel, const std::string& line) { fmt::print("{}\n", line); };

@@ -7,6 +7,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -42,18 +43,24 @@ Result<void> make(const std::string& path, mode_t mode, FileOwner owner) {
   return {};
 }
 
-/// `metacopy`, `redirect_dir` and `index` would let what is in the upper layer name files of the lower one;
-/// without `xino` a file that was not written to shows the inode number of its object.
+/// An overlay marks what was removed or replaced with attributes that only the machine's root may set. In a
+/// user namespace nobody may, and the kernel mounts it all the same, to fail later; there the marks are
+/// attributes of another name, which it shows to nobody.
+bool may_set_trusted(const std::string& path) {
+  return setxattr(path.c_str(), "trusted.ratchet", "", 0, 0) == 0;
+}
+
+/// `metacopy`, `redirect_dir` and `index` would let what is in the upper layer name files of the lower one
+/// (and with `userxattr` the kernel takes no other way to say so than nofollow); without `xino` a file that
+/// was not written to shows the inode number of its object.
 int mount_layers(const WorkspacePlaces& places) {
   const std::string options = fmt::format(
-      "lowerdir={},upperdir={}/files,workdir={}/work,metacopy=off,redirect_dir=off,index=off,xino=off",
+      "lowerdir={},upperdir={}/files,workdir={}/work,metacopy=off,redirect_dir=nofollow,index=off,xino=off{}",
       escaped(places.lower()),
       escaped(places.upper()),
-      escaped(places.upper()));
-  if (mount("ratchet", places.merged().c_str(), "overlay", safe_flags, options.c_str()) == 0) return 0;
-  // In a user namespace marks of the overlay are attributes that a user may set.
-  const std::string as_user = options + ",userxattr";
-  return mount("ratchet", places.merged().c_str(), "overlay", safe_flags, as_user.c_str()) == 0 ? 0 : errno;
+      escaped(places.upper()),
+      may_set_trusted(places.upper()) ? "" : ",userxattr");
+  return mount("ratchet", places.merged().c_str(), "overlay", safe_flags, options.c_str()) == 0 ? 0 : errno;
 }
 
 }  // namespace
