@@ -116,14 +116,15 @@ Result<std::string> Objects::read(const ObjectName& name) {
   return bytes;
 }
 
-Result<void> Objects::verify(const ObjectName& name, std::uint64_t size) {
+Result<std::int64_t> Objects::verify(const ObjectName& name, std::uint64_t size) {
   const auto file = open_object(name);
   if (!file) return tl::unexpected(file.error());
   struct stat status{};
   if (fstat(file->get(), &status) != 0) return damaged(name, errno_text(errno));
   if (static_cast<std::uint64_t>(status.st_size) != size)
     return damaged(name, fmt::format("it has {} bytes, not {}", status.st_size, size));
-  if (was_verified(name, status)) return {};
+  const std::int64_t mtime_ns = ns_of(status.st_mtim);
+  if (was_verified(name, status)) return mtime_ns;
   Sha256 hash;
   const auto done = read_parts(file->get(), size, [&](std::string_view part) {
     hash.add(part);
@@ -132,7 +133,7 @@ Result<void> Objects::verify(const ObjectName& name, std::uint64_t size) {
   if (done < 0) return damaged(name, errno_text(errno));
   if (hash.finish() != name.hash) return damaged(name, "it does not hash to its name");
   remember(name, status);
-  return {};
+  return mtime_ns;
 }
 
 bool Objects::was_verified(const ObjectName& name, const struct stat& status) {

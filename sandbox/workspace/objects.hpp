@@ -105,8 +105,9 @@ class Objects {
   /// Opens it. Errors: corrupt, where it is missing.
   Result<Fd> open_object(const ObjectName& name);
   /// That it is there, has this size, and hashes to its name. What this process has written or checked before
-  /// and what has not been written since is not hashed again. Errors: corrupt, with its name.
-  Result<void> verify(const ObjectName& name, std::uint64_t size);
+  /// and what has not been written since is not hashed again. Returns when it was
+  /// last written, in nanoseconds since 1970. Errors: corrupt, with its name.
+  Result<std::int64_t> verify(const ObjectName& name, std::uint64_t size);
   /// Of the object's file. False: there is none.
   bool status(const ObjectName& name, struct stat& status) const;
 

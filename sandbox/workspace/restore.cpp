@@ -54,19 +54,14 @@ class Restorer {
     }
     const ObjectName object{entry.hash, entry.executable};
     if (by_ == RestoreBy::copy) return copy(directory, name, entry);
-    if (auto verified = objects_.verify(object, entry.size); !verified) return verified;
-    if (!has_time_of(object, entry)) return copy(directory, name, entry);
+    const auto mtime_ns = objects_.verify(object, entry.size);
+    if (!mtime_ns) return tl::unexpected(mtime_ns.error());
+    // Two files of one content may have been written at different times; only one of them is the object.
+    if (entry.mtime_ns != 0 && entry.mtime_ns != *mtime_ns) return copy(directory, name, entry);
     if (linkat(objects_.directory(), object.path().c_str(), directory, name.c_str(), 0) == 0) return {};
     // A file system bounds the links to one inode; what goes beyond is a file of its own.
     if (errno != EMLINK) return unavailable("link an object");
     return copy(directory, name, entry);
-  }
-
-  /// Two files of one content may have been written at different times; only one of them is the object.
-  bool has_time_of(const ObjectName& object, const ManifestEntry& entry) const {
-    struct stat status{};
-    return entry.mtime_ns == 0 ||
-           (objects_.status(object, status) && ns_of(status.st_mtim) == entry.mtime_ns);
   }
 
   Result<void> make_directory(int directory, const std::string& name, const ManifestEntry& entry) {
