@@ -109,8 +109,8 @@ Result<std::shared_ptr<const AgentVersion>> parse_body(const std::string& json, 
 
 class StoredCatalog::Impl {
  public:
-  Impl(JournalReader& journal, std::vector<ModelConfig> models)
-      : journal_(journal), models_(std::move(models)) {}
+  Impl(JournalReader& journal, std::vector<ModelConfig> models, std::int64_t subagent_levels_max)
+      : journal_(journal), models_(std::move(models)), subagent_levels_max_(subagent_levels_max) {}
 
   Result<std::vector<IndexEntry>> index(std::string_view table, const std::string& prefix) {
     const auto stored = journal_.definitions(table, prefix);
@@ -256,6 +256,17 @@ class StoredCatalog::Impl {
     return {};
   }
 
+  Result<void> check_levels(const AgentDefinition& definition) const {
+    const auto wanted = definition.subagents.max_depth;
+    if (wanted <= subagent_levels_max_) return {};
+    return fail(
+        ErrorCode::invalid_definition,
+        fmt::format("{} levels of sub-agents; subagents.max_depth of this server's configuration is {}",
+                    wanted,
+                    subagent_levels_max_),
+        "/subagents/max_depth");
+  }
+
   const ModelConfig* find_model(std::string_view name) const {
     const auto at = std::find_if(
         models_.begin(), models_.end(), [&](const ModelConfig& model) { return model.name == name; });
@@ -265,6 +276,7 @@ class StoredCatalog::Impl {
  private:
   JournalReader& journal_;
   const std::vector<ModelConfig> models_;
+  const std::int64_t subagent_levels_max_;
 
   std::mutex mutex_;  ///< guards all below
   std::map<std::string, std::shared_ptr<const AgentVersion>> versions_;
@@ -272,8 +284,10 @@ class StoredCatalog::Impl {
   std::uint64_t round_ = 0;  ///< counts commits that may have changed what serves
 };
 
-StoredCatalog::StoredCatalog(JournalReader& journal, std::vector<ModelConfig> models)
-    : impl_(std::make_unique<Impl>(journal, std::move(models))) {}
+StoredCatalog::StoredCatalog(JournalReader& journal,
+                             std::vector<ModelConfig> models,
+                             std::int64_t subagent_levels_max)
+    : impl_(std::make_unique<Impl>(journal, std::move(models), subagent_levels_max)) {}
 
 StoredCatalog::~StoredCatalog() = default;
 
@@ -318,6 +332,7 @@ Result<Registration> StoredCatalog::plan_agent(std::string_view team,
   version.tools = std::move(*pinned);
   if (auto fits = check_agent(definition, version.tools); !fits) return tl::unexpected(fits.error());
   if (auto fits = impl_->check_model(version); !fits) return tl::unexpected(fits.error());
+  if (auto fits = impl_->check_levels(definition); !fits) return tl::unexpected(fits.error());
   Sha256 identity;
   identity.add(definition.digest.view());
   for (const auto& tool : version.tools)

@@ -44,8 +44,11 @@ struct Registration {
 /// Called from any thread. Methods that are not told to be cheap read the journal.
 class StoredCatalog final : public AgentCatalog {
  public:
-  /// `journal` is borrowed. `models` are those that agents may name.
-  StoredCatalog(JournalReader& journal, std::vector<ModelConfig> models);
+  /// `journal` is borrowed. `models` are those that agents may name, `subagent_levels_max` is how many levels
+  /// of sub-agents they may ask for.
+  StoredCatalog(JournalReader& journal,
+                std::vector<ModelConfig> models,
+                std::int64_t subagent_levels_max = 1);
   ~StoredCatalog() override;
 
   /// Cheap after the first time.
@@ -58,8 +61,8 @@ class StoredCatalog final : public AgentCatalog {
   /// Errors: invalid_definition, for more tools than limits::tools_per_team_max.
   Result<Registration> plan_tool(std::string_view team, const ToolManifest& manifest, Timestamp now);
   /// Pins the team's tools as they are now. The new version serves at once. Errors: invalid_definition, with
-  /// a pointer, for a tool or a model that is not there, or a fixed prompt that the model cannot hold;
-  /// not_supported.
+  /// a pointer, for a tool or a model that is not there, a fixed prompt that the model cannot hold, or more
+  /// levels of sub-agents than the server takes; not_supported.
   Result<Registration> plan_agent(std::string_view team, const AgentDefinition& definition, Timestamp now);
   /// Makes the version the one that serves. Errors: unknown_agent.
   Result<std::vector<DefinitionPut>> plan_promotion(std::string_view team,

@@ -244,7 +244,7 @@ int serve(const ServeOptions& options) {
   remove_listen_file(config->data_dir);
   SystemClock clock;
   Metrics metrics;
-  StoredCatalog catalog(**journal, configs_of(config->models));
+  StoredCatalog catalog(**journal, configs_of(config->models), config->subagents_max_depth);
   Transport transport;
   CurlModelClient models(transport, scripted, clock, make_key_ring(config->models, std::move(keys->models)));
   CurlConnector connector(transport, config->private_hosts);

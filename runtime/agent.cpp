@@ -24,7 +24,7 @@ constexpr FieldRule agent_fields[] = {
     {"policy"},
     {"budgets"},
     {"context"},
-    {"subagents", "sub-agents are not part of this version; leave it out"},
+    {"subagents"},
     {"hooks"},
     {"approval"},
     {"interactive"},
@@ -36,10 +36,13 @@ constexpr FieldRule policy_fields[] = {{"tool"}, {"when"}, {"then"}};
 constexpr FieldRule approval_fields[] = {{"expires_seconds"}, {"remind_seconds"}, {"notify_url"}};
 constexpr FieldRule hook_fields[] = {{"at"}, {"url"}, {"kind"}};
 constexpr FieldRule budget_fields[] = {{"max_steps"}, {"max_tokens"}, {"max_seconds"}, {"max_usd"}};
+constexpr FieldRule subagent_fields[] = {{"allow"}, {"max_depth"}, {"max_children"}};
 constexpr FieldRule context_fields[] = {
     {"strategy"},
     {"compact_at", "the context is not compacted by this version; leave it out"},
     {"result_cap_tokens"}};
+
+constexpr std::string_view spawn_tool = "spawn_agent";
 
 RATCHET_ENUM(Strategy, append_only, layered)
 
@@ -62,6 +65,7 @@ class AgentParser {
     policy();
     budgets();
     context();
+    subagents();
     hooks();
     approval();
     agent_.interactive = fields_.boolean("interactive", false);
@@ -177,6 +181,30 @@ class AgentParser {
       context.refuse(ErrorCode::not_supported, "strategy", "only append_only is part of this version");
     agent_.result_cap_tokens = static_cast<std::uint32_t>(
         context.integer("result_cap_tokens", 1, limits::result_cap_tokens_max, agent_.result_cap_tokens));
+  }
+
+  /// Who may start agents has the tool for it, whether it is among the tools or not.
+  void subagents() {
+    auto subagents = fields_.object("subagents", subagent_fields);
+    SubagentSettings& to = agent_.subagents;
+    to.allow = subagents.texts("allow", limits::subagents_allowed_max, 64);
+    for (auto agent = to.allow.begin(); agent != to.allow.end(); ++agent) {
+      const auto at = fmt::format("allow/{}", agent - to.allow.begin());
+      if (!is_name(*agent)) subagents.invalid(at, fmt::format("'{}' is not the id of an agent", *agent));
+      if (std::find(to.allow.begin(), agent, *agent) != agent)
+        subagents.invalid(at, fmt::format("the agent {} comes twice", *agent));
+    }
+    const bool any = !to.allow.empty();
+    to.max_depth = static_cast<std::uint32_t>(
+        subagents.integer("max_depth", 0, limits::subagent_levels_max, any ? 1 : 0));
+    to.max_children = static_cast<std::uint32_t>(
+        subagents.integer("max_children", 0, limits::children_max, limits::children_default));
+    const auto tool = std::find(agent_.tools.begin(), agent_.tools.end(), spawn_tool);
+    const bool named = tool != agent_.tools.end();
+    if (named && !any)
+      fields_.invalid(fmt::format("tools/{}", tool - agent_.tools.begin()),
+                      "spawn_agent needs subagents.allow, the agents that it may start");
+    if (any && !named) agent_.tools.emplace_back(spawn_tool);
   }
 
   std::optional<Error> error_;

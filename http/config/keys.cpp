@@ -13,6 +13,7 @@
 #include "http/config/sandbox_keys.hpp"
 #include "http/config/webhook_keys.hpp"
 #include "runtime/ids.hpp"
+#include "runtime/limits.hpp"
 #include "runtime/net/address.hpp"
 #include "runtime/tools/url.hpp"
 #include "runtime/yaml.hpp"
@@ -126,14 +127,9 @@ constexpr Key<Nothing> otel_keys[] = {
 constexpr Key<ServerConfig> subagent_keys[] = {
     {"max_depth",
      "1",
-     "How deep runs may start runs; no agent can start one in this version, so 0 and 1 mean the same.",
-     [](ServerConfig& c, const Value& v) -> Done {
-       auto done = read_integer(v, 0, 64, c.subagents_max_depth);
-       if (done && c.subagents_max_depth > 1)
-         return fail_at(v,
-                        ErrorCode::not_supported,
-                        "this version does not have sub-agents; only 0 and 1 are taken here");
-       return done;
+     "How many levels of sub-agents may be below a run; agents that ask for more are refused. 0: none.",
+     [](ServerConfig& c, const Value& v) {
+       return read_integer(v, 0, limits::subagent_levels_max, c.subagents_max_depth);
      }},
 };
 

@@ -151,7 +151,11 @@ TEST_F(ApiTest, AnAgentThatCannotWorkIsRefused) {
   const auto other_id = post("/v1/agents/sales/versions", agent_json());
   EXPECT_EQ(other_id.status, 422);
   EXPECT_EQ(other_id.text("pointer"), "/agent_id");
-  EXPECT_EQ(post("/v1/agents/support/versions", agent_json(R"(,"subagents":{})")).code(), "not_supported");
+  const auto too_deep = post("/v1/agents/support/versions", agent_json(R"(,"subagents":{"max_depth":2})"));
+  EXPECT_EQ(too_deep.status, 422) << too_deep.raw.body;
+  EXPECT_EQ(too_deep.code(), "invalid_definition");
+  EXPECT_EQ(too_deep.text("pointer"), "/subagents/max_depth");
+  EXPECT_NE(too_deep.text("detail").find("subagents.max_depth"), std::string::npos) << "the key to turn";
   EXPECT_EQ(get("/v1/agents/support").status, 404) << "nothing is half registered";
 }
 

@@ -141,7 +141,7 @@ sandbox: null
 network: {private_hosts: ["shop.internal:8080"]}
 limits: {concurrent_runs: 10, runs_per_team: 5, request_bytes: 65536}
 drain_timeout_ms: 0
-subagents: {max_depth: 1}
+subagents: {max_depth: 3}
 require_eval: false
 replay_environment: false
 redaction: {rules_file: null}
@@ -173,6 +173,7 @@ console: false
   EXPECT_EQ(config.keys[0].sha256.bytes[31], 0xff);
   EXPECT_EQ(config.limits.request_bytes, 65'536);
   EXPECT_EQ(config.drain_timeout_ms, 0);
+  EXPECT_EQ(config.subagents_max_depth, 3);
 }
 
 struct Refusal {
@@ -198,6 +199,7 @@ TEST(Config, RefusesWhatItDoesNotTakeWithLineAndColumn) {
       {"drain_timeout_ms: -1\n", "-1 is not a whole number within 0 and", ErrorCode::invalid_request},
       {"drain_timeout_ms: 1.5\n", "1.5 is not a whole number", ErrorCode::invalid_request},
       {"drain_timeout_ms: \"1\"\n", "expected a whole number, found a text", ErrorCode::invalid_request},
+      {"subagents: {max_depth: 9}\n", "9 is not a whole number within 0 and 8", ErrorCode::invalid_request},
       {"network: {private_hosts: [shop.internal]}\n",
        "'shop.internal' is not a host:port with a name in lower case",
        ErrorCode::invalid_request},
@@ -349,8 +351,7 @@ TEST(Config, RefusesATierThreeThatSharesTheKernel) {
 }
 
 TEST(Config, RefusesWhatThisVersionDoesNotDoInsteadOfIgnoringIt) {
-  for (const char* yaml : {"subagents: {max_depth: 2}",
-                           "require_eval: true",
+  for (const char* yaml : {"require_eval: true",
                            "replay_environment: true",
                            "otel: {endpoint: \"http://127.0.0.1:4318\"}",
                            "console: true"}) {

@@ -1,5 +1,6 @@
 #include "runtime/agent.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "runtime/json/canonical.hpp"
@@ -62,6 +63,29 @@ TEST(Agent, HasDefaults) {
   EXPECT_TRUE(agent->tools.empty() && agent->policy.empty() && agent->system_prompt.empty());
 }
 
+TEST(Agent, WhoMayStartAgentsHasTheToolForIt) {
+  const auto parsed = [](std::string_view subagents) {
+    return parse_agent(fmt::format(
+        R"({{"agent_id":"a","model":{{"name":"m"}},"tools":["wait"],"subagents":{}}})", subagents));
+  };
+  const auto agent = parsed(R"({"allow":["b","a"],"max_depth":3,"max_children":64})");
+  ASSERT_TRUE(agent) << agent.error().pointer << ": " << agent.error().text;
+  EXPECT_EQ(agent->subagents.allow, (std::vector<std::string>{"b", "a"})) << "itself too";
+  EXPECT_EQ(agent->subagents.max_depth, 3u);
+  EXPECT_EQ(agent->subagents.max_children, 64u);
+  EXPECT_EQ(agent->tools, (std::vector<std::string>{"wait", "spawn_agent"}));
+  const auto usual = parsed(R"({"allow":["b"]})");
+  ASSERT_TRUE(usual);
+  EXPECT_EQ(usual->subagents.max_depth, 1u);
+  EXPECT_EQ(usual->subagents.max_children, 8u);
+  for (const char* none : {"{}", R"({"allow":[]})"}) {
+    const auto alone = parsed(none);
+    ASSERT_TRUE(alone);
+    EXPECT_EQ(alone->subagents.max_depth, 0u) << "nothing can be below its runs";
+    EXPECT_EQ(alone->tools, std::vector<std::string>{"wait"});
+  }
+}
+
 TEST(Agent, RefusesWithCodeAndPointer) {
   const auto bad = ErrorCode::invalid_definition;
   const auto later = ErrorCode::not_supported;
@@ -83,7 +107,18 @@ TEST(Agent, RefusesWithCodeAndPointer) {
       {R"("approval":{"notify_url":"file:///etc/passwd"})", bad, "/approval/notify_url"},
       {R"("approval":{"expires_seconds":0})", bad, "/approval/expires_seconds"},
       {R"("approval":{"expires_seconds":60,"remind_seconds":60})", bad, "/approval/remind_seconds"},
-      {R"("subagents":{"allow":["x"]})", later, "/subagents"},
+      {R"("tools":["wait","spawn_agent"])", bad, "/tools/1"},
+      {R"("tools":["spawn_agent"],"subagents":{"allow":[]})", bad, "/tools/0"},
+      {R"("subagents":{"allow":"x"})", bad, "/subagents/allow"},
+      {R"("subagents":{"allow":["x","y","x"]})", bad, "/subagents/allow/2"},
+      {R"("subagents":{"allow":["X"]})", bad, "/subagents/allow/0"},
+      {R"("subagents":{"allow":[7]})", bad, "/subagents/allow/0"},
+      {R"("subagents":{"max_depth":9})", bad, "/subagents/max_depth"},
+      {R"("subagents":{"max_depth":-1})", bad, "/subagents/max_depth"},
+      {R"("subagents":{"max_children":65})", bad, "/subagents/max_children"},
+      {R"("subagents":{"max_children":"8"})", bad, "/subagents/max_children"},
+      {R"("subagents":{"depth":1})", ErrorCode::unknown_field, "/subagents/depth"},
+      {R"("subagents":["x"])", bad, "/subagents"},
       {R"("eval":{"dataset":"x"})", later, "/eval"},
       {R"("context":{"strategy":"layered"})", later, "/context/strategy"},
       {R"("context":{"compact_at":0.7})", later, "/context/compact_at"},
