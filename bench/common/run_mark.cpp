@@ -24,6 +24,12 @@ std::string run_mark(std::uint64_t run) {
   return fmt::format("{}{:06}", mark, run);
 }
 
+std::optional<std::uint64_t> find_first_run(std::string_view body) {
+  for (std::size_t at = 0; (at = body.find(mark, at)) != std::string_view::npos; at += mark.size())
+    if (const auto run = number_at(body.substr(at + mark.size()))) return run;
+  return std::nullopt;
+}
+
 std::optional<std::uint64_t> find_run(std::string_view body) {
   // Backwards from a rare character: the newest call of the run, or its task, is close to the end.
   while (!body.empty()) {

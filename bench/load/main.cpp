@@ -25,6 +25,7 @@ struct Arguments {
   RecoveryOptions recovery;
   WaitingOptions waiting;
   StreamsOptions streams;
+  MixedOptions mixed;
   double window_seconds = 10, warmup_seconds = 3;
   bool json = false;
   // What a scenario sets unless the command line does.
@@ -77,6 +78,14 @@ Report run_waiting(const Arguments& arguments) {
   auto testbed = with_defaults(arguments, 0, 12);
   testbed.tool = "wait";
   return waiting(testbed, arguments.waiting);
+}
+
+Report run_mixed(const Arguments& arguments) {
+  auto options = arguments.mixed;
+  if (!arguments.load.concurrency.empty()) options.concurrency = arguments.load.concurrency;
+  options.window_ms = arguments.load.window_ms;
+  options.warmup_ms = arguments.load.warmup_ms;
+  return mixed(with_defaults(arguments, 500, 12), options);
 }
 
 Report run_streams(const Arguments& arguments) {
@@ -141,6 +150,8 @@ int measure(int argc, char** argv) {
   add_load_options(*add("throughput", "steps/s at 1, 64 and 1,000 runs, model 0 and 100 ms", run_throughput),
                    arguments);
   add_load_options(*add("overhead", "1,000 runs, model 250 ms", run_overhead), arguments);
+  add_load_options(*add("mixed", "1,040 runs, some with sandboxes, sub-agents, approvals", run_mixed),
+                   arguments);
   auto* recovery = add("recovery", "SIGKILL with 1,000 runs in flight", run_recovery);
   recovery->add_option("--runs", arguments.recovery.runs)->capture_default_str();
   recovery->add_option("--kills", arguments.recovery.kills, "rows")->capture_default_str();

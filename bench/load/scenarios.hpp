@@ -47,6 +47,15 @@ struct StreamsOptions {
 /// The same load without streams, with a stream a run, and with some of them stalled.
 Report streams(const TestbedOptions& testbed, const StreamsOptions& options);
 
+struct MixedOptions {
+  std::vector<std::uint64_t> concurrency{1'040};
+  std::int64_t warmup_ms = 3'000, window_ms = 20'000;
+};
+
+/// The workload of a busy day: of the runs three in ten use a sandbox, one in ten a sub-agent, one in twenty
+/// waits for a person, who approves as soon as they see it.
+Report mixed(const TestbedOptions& testbed, const MixedOptions& options);
+
 // --- what they share
 // -----------------------------------------------------------------------------------------
 

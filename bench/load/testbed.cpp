@@ -50,6 +50,27 @@ void expect_created(std::string_view what, const HttpReply& reply) {
     throw std::runtime_error(fmt::format("{} was answered with {}: {}", what, reply.status, reply.body));
 }
 
+constexpr std::string_view lookup_schema =
+    R"({"type":"object","additionalProperties":false,"required":["run","step","query"],)"
+    R"("properties":{"run":{"type":"string"},"step":{"type":"integer"},"query":{"type":"string"}}})";
+
+/// Of the mixed workload: a program in a container, and a call that a person decides.
+std::string probe_manifest() {
+  return fmt::format(
+      R"({{"name":"probe","description":"Looks closer.","input_schema":{},"kind":"command","tier":2,)"
+      R"("side_effects":"none","filesystem":"ephemeral","command":{{"argv":["/usr/bin/wc","-c"]}}}})",
+      lookup_schema);
+}
+
+std::string pay_manifest(std::uint16_t port) {
+  return fmt::format(
+      R"({{"name":"pay","description":"Pays.","input_schema":{0},"kind":"http","tier":1,"side_effects":"external",)"
+      R"("idempotency":"key","approval":"always","network":{{"allow":["127.0.0.1:{1}"]}},)"
+      R"("http":{{"method":"POST","url":"http://127.0.0.1:{1}/tool/lookup"}}}})",
+      lookup_schema,
+      port);
+}
+
 /// A tool that acts and takes keys, so that what a crash does to effects shows at the mock.
 std::string lookup_manifest(std::uint16_t port) {
   return fmt::format(
@@ -66,29 +87,31 @@ std::string agent_definition(const TestbedOptions& options) {
   const auto prompt = filler(7, options.prefix_tokens * bytes_per_token - tool_definition_bytes);
   return fmt::format(
       R"({{"agent_id":"bench","model":{{"name":"bench","max_output_tokens":512}},"system_prompt":{},)"
-      R"("tools":["{}"],"policy":[{{"tool":"*","then":"allow"}}],)"
-      R"("budgets":{{"max_steps":1000,"max_tokens":100000000,"max_seconds":10000000,"max_usd":"1000"}}}})",
+      R"("tools":["{}"{}],"policy":[{{"tool":"*","then":"allow"}}],)"
+      R"("budgets":{{"max_steps":1000,"max_tokens":100000000,"max_seconds":10000000,"max_usd":"1000"}}{}}})",
       json_string(prompt),
-      options.tool);
+      options.tool,
+      options.mix ? R"(,"probe","pay","spawn_agent")" : "",
+      options.mix ? R"(,"subagents":{"allow":["bench"]})" : "");
 }
 
 }  // namespace
 
 Testbed::Testbed(TestbedOptions options)
     : options_(std::move(options)), home_(make_home(options_.base)), data_(home_ / "data") {
-  mock_ = std::make_unique<Process>(std::vector<std::string>{options_.mock.string(),
-                                                             "--latency-ms",
-                                                             std::to_string(options_.latency_ms),
-                                                             "--tool-latency-ms",
-                                                             std::to_string(options_.tool_latency_ms),
-                                                             "--chunks",
-                                                             std::to_string(options_.chunks),
-                                                             "--steps",
-                                                             std::to_string(options_.steps),
-                                                             "--tool",
-                                                             options_.tool},
-                                    home_ / "mock.log",
-                                    ready_timeout_ms);
+  std::vector<std::string> mock_command{options_.mock.string(),
+                                        "--latency-ms",
+                                        std::to_string(options_.latency_ms),
+                                        "--tool-latency-ms",
+                                        std::to_string(options_.tool_latency_ms),
+                                        "--chunks",
+                                        std::to_string(options_.chunks),
+                                        "--steps",
+                                        std::to_string(options_.steps),
+                                        "--tool",
+                                        options_.tool};
+  if (options_.mix) mock_command.emplace_back("--mix");
+  mock_ = std::make_unique<Process>(std::move(mock_command), home_ / "mock.log", ready_timeout_ms);
   mock_client_ = std::make_unique<HttpClient>(loop_, port_in(mock_->ready_line()));
   write_config();
   start_server();
@@ -111,7 +134,7 @@ void Testbed::write_config() const {
       "listen: 127.0.0.1:0\n"
       "data_dir: {}\n"
       "durability: {}\n"
-      "sandbox: {{tier2: {{launcher: none}}, tier3: {{launcher: none}}}}\n"
+      "sandbox: {{tier2: {{{}}}, tier3: {{launcher: none}}}}\n"
       "models:\n"
       "  bench:\n"
       "    context_window_tokens: 1000000\n"
@@ -124,6 +147,7 @@ void Testbed::write_config() const {
       "limits: {{concurrent_runs: 1000000, runs_per_team: 1000000}}\n",
       data_.string(),
       options_.durability,
+      options_.mix ? "pool: 16" : "launcher: none",
       options_.model_concurrent_max,
       options_.protocol,
       base_url);
@@ -144,6 +168,11 @@ void Testbed::register_agent() {
     expect_created(
         "POST /v1/tools",
         server().ask({.method = "POST", .target = "/v1/tools", .body = lookup_manifest(mock().port())}));
+  }
+  if (options_.mix) {
+    for (const auto& manifest : {probe_manifest(), pay_manifest(mock().port())})
+      expect_created("POST /v1/tools",
+                     server().ask({.method = "POST", .target = "/v1/tools", .body = manifest}));
   }
   expect_created(
       "POST /v1/agents/bench/versions",

@@ -26,6 +26,7 @@ struct TestbedOptions {
   unsigned model_concurrent_max = 2'000;  ///< `max_concurrent` of the model: what a provider would grant
   std::size_t prefix_tokens = 3'000;      ///< system prompt and tools
   std::size_t task_tokens = 200;
+  bool mix = false;   ///< sandboxes, sub-agents and approvals, see common/mix.hpp
   bool keep = false;  ///< leave the data directory behind
 };
 

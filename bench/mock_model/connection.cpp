@@ -5,6 +5,7 @@
 #include <sys/epoll.h>
 #include <utility>
 
+#include "bench/common/mix.hpp"
 #include "bench/common/prose.hpp"
 #include "bench/common/run_mark.hpp"
 #include "bench/mock_model/conversation.hpp"
@@ -83,17 +84,22 @@ void MockConnection::route(const RequestHead& head, std::string_view body) {
 
 void MockConnection::start_model_reply(ModelProtocol protocol, std::string_view body) {
   const auto& options = server_.options_;
-  run_ = find_run(body);
+  run_ = options.mix ? find_first_run(body) : find_run(body);
   const auto step = count_assistant_messages(body) + 1;
   const auto run = run_.value_or(0);
+  const auto steps = run >= first_child ? child_steps : options.steps;
   reply_ = {.protocol = protocol,
             .run = run,
             .step = step,
-            .final = step >= options.steps,
+            .final = step >= steps,
             .tool = options.tool,
             .arguments = fill_in(options.arguments, run, step, body),
             .request_bytes = body.size(),
             .pieces = options.chunks};
+  if (const auto special = special_call(run, step); options.mix && special && !reply_.final) {
+    reply_.tool = tool_of(*special);
+    reply_.arguments = fill_in(arguments_of(*special), run, step, body);
+  }
   pieces_sent_ = 0;
   busy_ = Busy::model;
   server_.ledger_.model_asked({run_, step, arrived_ns_, connected_ns_});

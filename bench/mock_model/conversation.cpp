@@ -61,6 +61,23 @@ std::optional<std::string> default_arguments(std::string_view tool) {
   return std::nullopt;
 }
 
+std::string tool_of(Special special) {
+  switch (special) {
+    case Special::sandbox:
+      return "probe";
+    case Special::child:
+      return "spawn_agent";
+    case Special::approval:
+      return "pay";
+  }
+  return {};
+}
+
+std::string_view arguments_of(Special special) {
+  if (special == Special::child) return R"({"agent_id":"bench","input":"{child} a part of the task"})";
+  return R"({"run":"{run}","step":{step},"query":"what is still open"})";
+}
+
 std::string fill_in(std::string_view text, std::uint64_t run, unsigned step, std::string_view request) {
   std::string out;
   while (!text.empty()) {
@@ -71,6 +88,7 @@ std::string fill_in(std::string_view text, std::uint64_t run, unsigned step, std
       return true;
     };
     if (take("{run}", [&] { return run_mark(run); })) continue;
+    if (take("{child}", [&] { return run_mark(first_child + run); })) continue;
     if (take("{step}", [&] { return std::to_string(step); })) continue;
     if (take("{offset}", [&] { return std::to_string((step - 1) * offset_bytes_per_step); })) continue;
     if (take("{artifact}", [&] { return std::string(find_artifact(request)); })) continue;

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "bench/common/mix.hpp"
+
 namespace ratchet::bench {
 
 /// How often the assistant has spoken: the string `"assistant"` outside of other strings. In both protocols
@@ -19,8 +21,12 @@ unsigned find_step(std::string_view arguments);
 /// Arguments of a call for tools whose arguments the mock knows. nullopt: `--args` has to say.
 std::optional<std::string> default_arguments(std::string_view tool);
 
-/// Fills the places of `text` in: {run}, {step}, {offset} (grows with the step) and {artifact} (the first
-/// artifact id of the request).
+/// The same of the calls of the mixed workload.
+std::string tool_of(Special special);
+std::string_view arguments_of(Special special);
+
+/// Fills the places of `text` in: {run}, {child} (the run's sub-agent), {step}, {offset} (grows with the
+/// step) and {artifact} (the first artifact id of the request).
 std::string fill_in(std::string_view text, std::uint64_t run, unsigned step, std::string_view request);
 
 }  // namespace ratchet::bench

@@ -49,6 +49,7 @@ int run(int argc, char** argv) {
   app.add_option("--tool-latency-ms", options.tool_latency_ms, "of POST /tool/lookup")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  app.add_flag("--mix", options.mix, "the mixed workload: sandboxes, sub-agents, approvals");
   CLI11_PARSE(app, argc, argv);
   std::signal(SIGPIPE, SIG_IGN);
   try {

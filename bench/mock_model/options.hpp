@@ -16,6 +16,7 @@ struct MockOptions {
   std::string tool = "lookup";  ///< what every other reply calls
   std::string arguments;        ///< of the call, with {run} {step} {offset} {artifact}; empty: by tool
   std::int64_t tool_latency_ms = 0;
+  bool mix = false;  ///< some runs call other tools, see common/mix.hpp
 };
 
 }  // namespace ratchet::bench

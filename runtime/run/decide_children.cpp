@@ -151,7 +151,9 @@ void Draft::child_ended(const input::ChildEnded& ended) {
   const ToolStatus status = answered       ? ToolStatus::ok
                             : state.cancel ? ToolStatus::cancelled
                                            : ToolStatus::error;
-  settle(call.call_id, status, result);
+  CallEnd end;
+  end.latency_ms = ms_between(call.starts_at, now());
+  settle(call.call_id, status, result, end);
   if (!state.cancel) finish_if_overrun();
 }
 
