@@ -347,10 +347,12 @@ class RunShell {
 
   void act(action::StartModel& start) {
     const std::uint32_t step = start.call.step, attempt = start.call.attempt;
-    auto on_delta = [hub = &parts_->hub, run = run_, step, attempt](std::uint64_t index,
-                                                                    std::string_view text) {
+    ModelClient::OnDelta on_delta = [hub = &parts_->hub, run = run_, step, attempt](std::uint64_t index,
+                                                                                    std::string_view text) {
       hub->preview(run, step, attempt, index, text);
     };
+    // A hand-over note is nothing that a reader of the run's replies waits for.
+    if (start.call.purpose == CallPurpose::compaction) on_delta = nullptr;
     auto on_done = [self = caf::actor_cast<caf::actor>(self_), step, attempt](ModelOutcome outcome) {
       tell(self, EffectEnded{std::make_shared<Input>(input::ModelEnded{step, attempt, std::move(outcome)})});
     };

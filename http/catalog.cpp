@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "runtime/context/head.hpp"
+#include "runtime/context/window.hpp"
 #include "runtime/json/dom.hpp"
 #include "runtime/json/object.hpp"
 #include "runtime/limits.hpp"
@@ -246,13 +247,18 @@ class StoredCatalog::Impl {
                               model->max_output_tokens),
                   "/model/max_output_tokens");
     const auto fixed = make_head(version, *model, definition.settings, 0)->estimated_tokens;
-    if (fixed + limits::useful_reply_tokens_min > model->context_window_tokens)
-      return fail(ErrorCode::invalid_definition,
-                  fmt::format("prompt and tools take about {} tokens; model '{}' holds {}",
-                              fixed,
-                              model->name,
-                              model->context_window_tokens),
-                  "/system_prompt");
+    const auto usable = usable_window_tokens(*model, definition.settings);
+    if (fixed + limits::useful_reply_tokens_min > usable)
+      return fail(
+          ErrorCode::invalid_definition,
+          fmt::format("prompt and tools take about {} tokens; of the {} of model '{}', {} are left beside "
+                      "a reply of {}",
+                      fixed,
+                      model->context_window_tokens,
+                      model->name,
+                      usable,
+                      wanted_reply_tokens(*model, definition.settings)),
+          "/system_prompt");
     return {};
   }
 

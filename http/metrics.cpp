@@ -60,8 +60,22 @@ class Metrics::Impl {
     run_seconds_.Observe(seconds(ms_between(row.created_at, at)));
   }
 
+  void on(const RunRow& row, Timestamp, const ModelRequested& requested) {
+    const auto add = [&](const char* part, std::int64_t tokens) {
+      prompt_tokens_.Add({{"model", row.model}, {"part", part}}).Increment(static_cast<double>(tokens));
+    };
+    add("prefix", requested.prefix_tokens);
+    add("new", requested.estimated_tokens - requested.prefix_tokens);
+  }
+
+  void on(const RunRow& row, Timestamp, const ContextCompacted& compacted) {
+    compactions_.Add({{"model", row.model}}).Increment();
+    compacted_tokens_.Add({{"model", row.model}})
+        .Increment(static_cast<double>(compacted.tokens_before - compacted.tokens_after));
+  }
+
   void on(const RunRow& row, Timestamp, const ModelCompleted& reply) {
-    steps_.Increment();
+    if (reply.purpose == CallPurpose::step) steps_.Increment();
     model_requests_.Add({{"model", row.model}, {"outcome", "ok"}}).Increment();
     model_seconds_.Add({{"model", row.model}}, model_buckets).Observe(seconds(reply.latency_ms));
     ttft_seconds_.Add({{"model", row.model}}, model_buckets).Observe(seconds(reply.ttft_ms));
@@ -194,6 +208,12 @@ class Metrics::Impl {
   Family<Histogram>& ttft_seconds_ =
       histograms("ratchet_model_time_to_first_token_seconds", "Until a model's reply began");
   Family<Counter>& model_tokens_ = counters("ratchet_model_tokens_total", "Tokens, as providers report them");
+  Family<Counter>& prompt_tokens_ = counters(
+      "ratchet_prompt_tokens_total",
+      "Estimated tokens of requests: what the request before began with too, and what is new in this one");
+  Family<Counter>& compactions_ = counters("ratchet_compactions_total", "Contexts that were compacted");
+  Family<Counter>& compacted_tokens_ =
+      counters("ratchet_compacted_tokens_total", "Estimated tokens that compactions took out of contexts");
   Family<Counter>& cost_ = counters("ratchet_cost_usd_total", "Dollars charged for model calls");
   Family<Counter>& tool_calls_ = counters("ratchet_tool_calls_total", "Results of tool calls, by status");
   Histogram& tool_seconds_ =

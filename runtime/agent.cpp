@@ -1,6 +1,7 @@
 #include "runtime/agent.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <boost/json/value.hpp>
 #include <fmt/format.h>
@@ -37,14 +38,9 @@ constexpr FieldRule approval_fields[] = {{"expires_seconds"}, {"remind_seconds"}
 constexpr FieldRule hook_fields[] = {{"at"}, {"url"}, {"kind"}};
 constexpr FieldRule budget_fields[] = {{"max_steps"}, {"max_tokens"}, {"max_seconds"}, {"max_usd"}};
 constexpr FieldRule subagent_fields[] = {{"allow"}, {"max_depth"}, {"max_children"}};
-constexpr FieldRule context_fields[] = {
-    {"strategy"},
-    {"compact_at", "the context is not compacted by this version; leave it out"},
-    {"result_cap_tokens"}};
+constexpr FieldRule context_fields[] = {{"strategy"}, {"compact_at"}, {"result_cap_tokens"}};
 
 constexpr std::string_view spawn_tool = "spawn_agent";
-
-RATCHET_ENUM(Strategy, append_only, layered)
 
 /// Integers that a double holds exactly: all that JSON carries unchanged from reader to reader.
 constexpr double integer_max = 9'007'199'254'740'991;
@@ -177,8 +173,13 @@ class AgentParser {
 
   void context() {
     auto context = fields_.object("context", context_fields);
-    if (context.choice<Strategy>("strategy", Strategy::append_only) != Strategy::append_only)
-      context.refuse(ErrorCode::not_supported, "strategy", "only append_only is part of this version");
+    ContextSettings& to = agent_.context;
+    to.strategy = context.choice<ContextStrategy>("strategy", ContextStrategy::append_only);
+    if (to.strategy == ContextStrategy::layered) {
+      to.compact_at_permille = limits::layered_compact_at_permille;
+      agent_.result_cap_tokens = limits::layered_result_cap_tokens;
+    }
+    if (context.has("compact_at")) to.compact_at_permille = permille(context, "compact_at");
     agent_.result_cap_tokens = static_cast<std::uint32_t>(
         context.integer("result_cap_tokens", 1, limits::result_cap_tokens_max, agent_.result_cap_tokens));
   }
@@ -205,6 +206,14 @@ class AgentParser {
       fields_.invalid(fmt::format("tools/{}", tool - agent_.tools.begin()),
                       "spawn_agent needs subagents.allow, the agents that it may start");
     if (any && !named) agent_.tools.emplace_back(spawn_tool);
+  }
+
+  /// A part of one, in thousandths.
+  static std::uint32_t permille(ObjectReader& reader, std::string_view field) {
+    const double least = static_cast<double>(limits::compact_at_permille_min) / 1'000;
+    const double most = static_cast<double>(limits::compact_at_permille_max) / 1'000;
+    if (reader.number_text(field, least, most).empty()) return 0;  // refused
+    return static_cast<std::uint32_t>(std::lround(reader.find(field)->to_number<double>() * 1'000));
   }
 
   std::optional<Error> error_;

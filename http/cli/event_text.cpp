@@ -24,7 +24,7 @@ struct Form {
 constexpr Form forms[] = {
     {"run.started", "agent {agent_id} version {agent_version}, model {model/name}, user {user_id}", "input"},
     {"message.received", "from {from}", "content"},
-    {"model.requested", "step {step}, attempt {attempt}", ""},
+    {"model.requested", "step {step}, {purpose}, attempt {attempt}", ""},
     {"model.completed",
      "{stop_reason}, {usage/input_tokens} tokens in, {usage/output_tokens} out, ${cost_usd}, {latency_ms} ms",
      "content"},
@@ -37,6 +37,7 @@ constexpr Form forms[] = {
     {"approval.decided",
      "{approval_id}: {decision} ({reason}){ by |by}{, edited to |edited_args}",
      "comment"},
+    {"context.compacted", "up to event {up_to_seq}, {tokens_before} tokens → {tokens_after}", "summary"},
     {"user_token.received", "scopes {scopes}, from {from}", ""},
     {"budget.warning", "{which}: {used} of {limit} used", ""},
     {"call.unknown", "{tool} ({call_id}): {why}", ""},

@@ -22,8 +22,9 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::array file_rules{FieldRule{"scenarios"}, FieldRule{"steps"}};
-constexpr std::array scenario_rules{FieldRule{"name"}, FieldRule{"when"}, FieldRule{"steps"}};
+constexpr std::array file_rules{FieldRule{"scenarios"}, FieldRule{"steps"}, FieldRule{"note"}};
+constexpr std::array scenario_rules{
+    FieldRule{"name"}, FieldRule{"when"}, FieldRule{"steps"}, FieldRule{"note"}};
 constexpr std::array when_rules{FieldRule{"input_contains"}};
 constexpr std::array step_rules{FieldRule{"say"},
                                 FieldRule{"call"},
@@ -62,7 +63,9 @@ class ScenarioReader {
     if (file.has("steps") == file.has("scenarios")) {
       file.invalid("", "a scenario file has either 'steps' or 'scenarios'");
     } else if (file.has("steps")) {
-      out.scenarios.push_back({"", "", read_steps(file, "")});
+      out.scenarios.push_back({"", "", read_note(file), read_steps(file, "")});
+    } else if (file.has("note")) {
+      file.invalid("note", "a note belongs to one of the scenarios");
     } else {
       const auto items = file.array("scenarios", limits::scenarios_max);
       for (std::size_t i = 0; i < items.size(); ++i)
@@ -81,8 +84,15 @@ class ScenarioReader {
     if (reader.has("when"))
       scenario.input_contains =
           reader.object("when", when_rules).text("input_contains", 1, limits::scenario_text_bytes_max);
+    scenario.note = read_note(reader);
     scenario.steps = read_steps(reader, pointer);
     return scenario;
+  }
+
+  static std::string read_note(ObjectReader& reader) {
+    std::string note = reader.text("note", 0, limits::scenario_text_bytes_max, "");
+    check_text(reader, "note", note);
+    return note;
   }
 
   std::vector<ScenarioStep> read_steps(ObjectReader& reader, const std::string& pointer) {

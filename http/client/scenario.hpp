@@ -37,6 +37,7 @@ struct ScenarioStep {
 struct Scenario {
   std::string name;
   std::string input_contains;  ///< empty: matches every input
+  std::string note;            ///< what a compaction is answered with; empty: a short one is made up
   std::vector<ScenarioStep> steps;
 };
 

@@ -19,6 +19,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t bytes_per_token = 4;  // where the scenario says no usage
+constexpr std::size_t made_up_goal_bytes_max = 500;
 
 Result<const Scenario*> choose(const ScenarioFile& file, ScenarioRequest& request) {
   for (const Scenario& scenario : file.scenarios) {
@@ -64,6 +65,13 @@ Result<std::string> fill_args(const std::string& args, ScenarioRequest& request)
   return canonical_object(out);
 }
 
+Usage usage_of(const ScenarioRequest& request, std::size_t output_bytes) {
+  return {static_cast<std::int64_t>(request.bytes() / bytes_per_token),
+          0,
+          0,
+          static_cast<std::int64_t>(output_bytes / bytes_per_token)};
+}
+
 Result<ModelReply> reply_of(const ScenarioStep& step, bool past_the_end, ScenarioRequest& request) {
   ModelReply reply;
   auto text = request.fill(step.say);
@@ -86,10 +94,7 @@ Result<ModelReply> reply_of(const ScenarioStep& step, bool past_the_end, Scenari
     reply.content.push_back(std::move(block));
     reply.stop = ModelStop::tool_use;
   }
-  reply.usage = step.usage.value_or(Usage{static_cast<std::int64_t>(request.bytes() / bytes_per_token),
-                                          0,
-                                          0,
-                                          static_cast<std::int64_t>(output_bytes / bytes_per_token)});
+  reply.usage = step.usage.value_or(usage_of(request, output_bytes));
   reply.usage_reported = true;
   return reply;
 }
@@ -117,12 +122,38 @@ ScenarioReply rejection(std::string_view where, const Error& error) {
   return reply;
 }
 
+/// A compaction asks for a hand-over note, whatever the step is about.
+Result<ModelReply> note_of(const Scenario& scenario, ScenarioRequest& request) {
+  ScenarioStep step;
+  step.say = scenario.note;
+  if (step.say.empty()) {
+    const auto input = request.input();
+    if (!input) return tl::unexpected(input.error());
+    const std::string goal = input->substr(0, utf8_cut(*input, made_up_goal_bytes_max));
+    ReplyBlock block;
+    block.text = fmt::format("## Goal\n{}\n## Next\nGo on.", goal);
+    ModelReply reply;
+    reply.usage = usage_of(request, block.text.size());
+    reply.usage_reported = true;
+    reply.content.push_back(std::move(block));
+    return reply;
+  }
+  return reply_of(step, false, request);
+}
+
 }  // namespace
 
 ScenarioReply play(const ScenarioFile& file, const ModelCall& call) {
   ScenarioRequest request(call.body);
   const auto scenario = choose(file, request);
   if (!scenario) return rejection("scenario file: ", scenario.error());
+  if (call.purpose == CallPurpose::compaction) {
+    auto note = note_of(**scenario, request);
+    if (!note) return rejection(fmt::format("scenario '{}', note: ", (*scenario)->name), note.error());
+    ScenarioReply reply;
+    reply.value = std::move(*note);
+    return reply;
+  }
   const auto& steps = (*scenario)->steps;
   const bool past_the_end = call.step > steps.size();
   const ScenarioStep& step = steps[std::min<std::size_t>(std::max(call.step, 1u), steps.size()) - 1];

@@ -60,13 +60,15 @@ class StepFold {
   void on(const Event& event, const ModelRequested& requested) {
     auto& step = at(event);
     step.attempts = requested.attempt;
+    // A compaction is paid for in its step, but is not what the step was about.
+    if (requested.purpose == CallPurpose::compaction) return;
     step.provider = requested.provider;
     step.prompt_hash = requested.prompt_hash;
   }
 
   void on(const Event& event, const ModelCompleted& completed) {
     auto& step = at(event);
-    step.reply = completed;
+    if (completed.purpose == CallPurpose::step) step.reply = completed;
     step.usage += completed.usage;
     step.cost_usd += completed.cost_usd;
   }
@@ -197,7 +199,8 @@ Result<Response> response(Api& api, const Call& call) {
   if (!step) return tl::unexpected(step.error());
   std::optional<std::string> reply;
   const auto read = each_event(api.journal, row->run_id, 1, [&](const Event& event) {
-    if (event.step == *step && std::holds_alternative<ModelCompleted>(event.payload)) reply = to_json(event);
+    const auto* completed = std::get_if<ModelCompleted>(&event.payload);
+    if (completed && event.step == *step && completed->purpose == CallPurpose::step) reply = to_json(event);
     return event.step <= *step;
   });
   if (!read) return tl::unexpected(read.error());

@@ -111,6 +111,7 @@ void RunAudit::artifacts(const Content& content) {
 
 void RunAudit::check(const RunStarted& started) {
   spend_.started(started);
+  compactions_.started(started);
   interactive_ = started.interactive;
   deadline_at_ = started.deadline_at;
   artifacts(started.input);
@@ -133,15 +134,20 @@ void RunAudit::check(const ModelRequested& requested) {
   calls_.require_none_abandoned();
   findings_.require(!answered_ || unread_ > 0, 2, "the run goes on after its final answer, asked by nobody");
   spend_.requested(requested, event_->step, event_->at);
+  compactions_.requested(requested, event_->seq);
   unread_ = 0;
   answered_ = false;
 }
 
 void RunAudit::check(const ModelCompleted& completed) {
   spend_.completed(completed);
+  compactions_.completed(completed, event_->seq);
+  if (completed.purpose == CallPurpose::compaction) return;
   calls_.replied(completed);
   waited_of_batch_us_ = 0;
-  answered_ = !has_calls(completed) && completed.stop_reason != ModelStop::pause_turn;
+  // A reply that filled the window is no answer: the run may make room and go on.
+  answered_ = !has_calls(completed) && completed.stop_reason != ModelStop::pause_turn &&
+              completed.stop_reason != ModelStop::context_overflow;
 }
 
 void RunAudit::check(const ModelFailed& failed) {
@@ -200,8 +206,7 @@ void RunAudit::check(const SubagentFinished& finished) {
 }
 
 void RunAudit::check(const ContextCompacted& compacted) {
-  findings_.require(compacted.up_to_seq < event_->seq, 6, "a compaction covers what is still to come");
-  findings_.require(compacted.tokens_after < compacted.tokens_before, 6, "a compaction gains nothing");
+  compactions_.compacted(compacted, event_->seq);
 }
 
 void RunAudit::check(const BudgetWarning& warning) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "runtime/audit/call_ledger.hpp"
+#include "runtime/audit/compaction_ledger.hpp"
 #include "runtime/audit/findings.hpp"
 #include "runtime/audit/spend_ledger.hpp"
 #include "runtime/event/codec.hpp"
@@ -16,7 +17,8 @@ namespace ratchet {
 
 class RunAudit {
  public:
-  explicit RunAudit(const RunId& run) : findings_(run), calls_(findings_), spend_(findings_) {}
+  explicit RunAudit(const RunId& run)
+      : findings_(run), calls_(findings_), spend_(findings_), compactions_(findings_) {}
 
   void add(const Record& record);
   void expect(std::uint64_t last_seq, const Hash& head);
@@ -74,6 +76,7 @@ class RunAudit {
   Findings findings_;
   CallLedger calls_;
   SpendLedger spend_;
+  CompactionLedger compactions_;
 
   std::map<RunId, Given> given_;
   std::optional<RunStarted> started_;  ///< without its input

@@ -36,7 +36,8 @@ void SpendLedger::requested(const ModelRequested& requested, std::uint32_t step,
   attempt_ = requested.attempt;
   provider_ = requested.provider;
   in_flight_ = requested.reserved;
-  answered_ = false;
+  if (requested.purpose == CallPurpose::step) answered_ = false;
+  noted_ = false;
   retry_at_.reset();
   next_provider_.reset();
 }
@@ -45,18 +46,24 @@ void SpendLedger::require_order(const ModelRequested& requested, std::uint32_t s
   findings_.require(!in_flight_, 2, "a model call is asked for while another is under way");
   findings_.require(requested.provider < providers_, 2, "the request names no provider of the run");
   const bool opens = step == step_ + 1;
+  const bool compaction = requested.purpose == CallPurpose::compaction;
   findings_.require(opens || step == step_, 2, fmt::format("step {} follows step {}", step, step_));
   if (opens) {
+    findings_.require(!compaction, 2, "a compaction opens a step");
     findings_.require(answered_, 2, fmt::format("step {} begins although step {} has no reply", step, step_));
     findings_.require(
         requested.attempt == 1, 2, fmt::format("step {} begins with attempt {}", step, requested.attempt));
-    findings_.require(step == 1 || requested.provider == provider_, 2, "a step begins with another provider");
+    findings_.require(step == 1 || requested.provider == next_provider_.value_or(provider_),
+                      2,
+                      "a step begins with another provider");
     return;
   }
   findings_.require(requested.attempt == attempt_ + 1,
                     2,
                     fmt::format("attempt {} follows attempt {}", requested.attempt, attempt_));
-  findings_.require(retry_at_ || next_provider_, 2, "an attempt is repeated that was not to be");
+  const bool repeatable = retry_at_ || next_provider_ || noted_ || (compaction && answered_);
+  findings_.require(repeatable, 2, "an attempt is repeated that was not to be");
+  findings_.require(compaction || !answered_, 2, "a step is asked for again that has its reply");
   findings_.require(!retry_at_ || at >= *retry_at_, 2, "an attempt is repeated before its time");
   findings_.require(
       requested.provider == next_provider_.value_or(provider_), 2, "a repeated attempt goes elsewhere");
@@ -100,7 +107,8 @@ void SpendLedger::completed(const ModelCompleted& completed) {
                     5,
                     fmt::format("a reply cost {}, not {}", to_string(cost), to_string(completed.cost_usd)));
   settle(completed.attempt, completed.usage, completed.cost_usd);
-  answered_ = true;
+  noted_ = completed.purpose == CallPurpose::compaction;
+  if (!noted_) answered_ = true;
 }
 
 void SpendLedger::failed(const ModelFailed& failed) {

@@ -56,7 +56,8 @@ class SpendLedger {
 
   std::uint32_t step_ = 0, attempt_ = 0, provider_ = 0;
   std::optional<Amount> in_flight_;             ///< what the attempt under way has reserved
-  bool answered_ = true;                        ///< the last attempt gave a reply, or there was none yet
+  bool answered_ = true;                        ///< the step has its reply, or there was none yet
+  bool noted_ = false;                          ///< the last attempt was a compaction and gave a reply
   std::optional<Timestamp> retry_at_;           ///< the last attempt failed, and may be repeated then
   std::optional<std::uint32_t> next_provider_;  ///< … or there
   Usage usage_;

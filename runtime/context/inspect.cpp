@@ -8,9 +8,11 @@ namespace ratchet {
 
 namespace {
 
+/// Without an attempt, the last one for the step itself is meant, not for a compaction after it.
 bool is_wanted(const Event& event, std::uint32_t step, std::uint32_t attempt) {
   const auto* requested = std::get_if<ModelRequested>(&event.payload);
-  return requested && event.step == step && (attempt == 0 || requested->attempt == attempt);
+  if (!requested || event.step != step) return false;
+  return attempt == 0 ? requested->purpose == CallPurpose::step : requested->attempt == attempt;
 }
 
 }  // namespace

@@ -11,9 +11,9 @@
 
 namespace ratchet {
 
-/// The exact bytes of the request of this step and attempt (0: its last). `events` are those of the run from
-/// the first on, at least up to that request. Errors: not_found; corrupt, if the bytes do not have the hash
-/// that was journaled.
+/// The exact bytes of the request of this step and attempt (0: its last that is no compaction). `events` are
+/// those of the run from the first on, at least up to that request. Errors: not_found; corrupt, if the bytes
+/// do not have the hash that was journaled.
 Result<std::string> request_bytes(const AgentVersion& agent,
                                   const std::vector<Event>& events,
                                   std::uint32_t step,

@@ -15,11 +15,19 @@
 
 namespace ratchet {
 
+/// said: by a person, or in the place of what was removed. reply: the model's. results: of all its calls.
+enum class EntryKind : std::uint8_t { said, reply, results };
+
 /// One or more whole messages in the provider's form.
 struct Entry {
   std::shared_ptr<const std::string> bytes;  ///< with a leading comma, but for the first of the context
   std::size_t mark = 0;                      ///< where a cache mark may be inserted; 0: nowhere
   std::uint32_t blocks = 1;                  ///< content blocks in it
+  EntryKind kind = EntryKind::said;
+  std::uint64_t seq = 0;    ///< of the event that made it complete; never falls from one entry to the next
+  std::int64_t tokens = 0;  ///< estimated
+  /// `layered`, of results that are long: the same with less in it, stubs first, then nothing.
+  std::shared_ptr<const Entry> smaller;
 };
 
 class Transcript {
@@ -30,8 +38,10 @@ class Transcript {
   /// Takes the next event; what is complete by it goes to `sink`. `endpoint` is that of the transcript's
   /// provider.
   void fold(const Event& event, const ProviderConfig& endpoint, const Sink& sink);
-  /// What a request of now would still pull in: messages that wait for the next step.
-  void flush(const ProviderConfig& endpoint, const Sink& sink);
+  /// What a request of now would still pull in: messages that wait for the next step. `seq`: of the request.
+  void flush(const ProviderConfig& endpoint, std::uint64_t seq, const Sink& sink);
+  /// A message that stands in the place of what was said up to `seq`.
+  Entry stand_in(std::string text, const ProviderConfig& endpoint, std::uint64_t seq) const;
 
   std::uint32_t provider() const { return provider_; }
 
@@ -43,12 +53,17 @@ class Transcript {
     Content content;
   };
 
-  void add(WirePiece piece, std::uint32_t blocks, const Sink& sink);
+  Entry entry_of(WirePiece piece, std::size_t blocks, EntryKind kind) const;
+  void add(Entry entry, const Sink& sink);
   void add_user(const Content& content, const ProviderConfig& endpoint, const Sink& sink);
   void add_reply(const ModelCompleted& completed, const ProviderConfig& endpoint, const Sink& sink);
   void add_result(const ToolResult& result, const ProviderConfig& endpoint, const Sink& sink);
+  /// `form`: what each result looks like; none: as it is.
+  Entry results_with(const ProviderConfig& endpoint, Content (*form)(const Content&)) const;
 
   std::uint32_t provider_;
+  std::uint64_t seq_ = 0;             ///< of the event that is folded
+  bool shrinks_ = false;              ///< results have smaller forms
   std::uint32_t asked_provider_ = 0;  ///< of the attempt under way
   bool empty_ = true;
   std::vector<AwaitedResult> batch_;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "runtime/context/window.hpp"
 #include "runtime/limits.hpp"
 #include "runtime/model/estimate.hpp"
 #include "runtime/run/state.hpp"
@@ -50,9 +51,13 @@ class Folder {
     if (requested.attempt == 1) {
       model.failures_of_provider = 0;
       state_.calls.clear();
+      state_.step_replied = false;
     }
     state_.messages_pending = 0;
-    if (requested.provider != model.provider) model.failures_of_provider = 0;
+    if (requested.provider != model.provider || requested.purpose != model.purpose)
+      model.failures_of_provider = 0;
+    model.purpose = requested.purpose;
+    model.up_to_seq = requested.up_to_seq;
     model.number = requested.attempt;
     model.provider = requested.provider;
     model.estimated_tokens = requested.estimated_tokens;
@@ -69,6 +74,12 @@ class Folder {
           calibrate(state_.calibration_permille, state_.model.estimated_tokens, completed.usage.input);
     }
     state_.model.last_error.clear();
+    state_.model.failures_of_provider = 0;
+    if (completed.purpose == CallPurpose::compaction) return note_came();
+    const bool window_full = completed.stop_reason == ModelStop::context_overflow;
+    state_.compaction.due = state_.compaction.refused = window_full;
+    state_.compaction.refusal = window_full ? "the model's window is full" : "";
+    state_.step_replied = true;
     state_.final_text.clear();
     state_.calls.clear();
     state_.results_of_batch = 0;
@@ -91,6 +102,10 @@ class Folder {
     ModelAttempt& model = state_.model;
     model.last_error = failed.error;
     if (failed.kind != FailureClass::lost) ++model.failures_of_provider;
+    if (failed.kind == FailureClass::overflow && model.purpose == CallPurpose::step) {
+      state_.compaction.due = state_.compaction.refused = true;
+      state_.compaction.refusal = failed.error;
+    }
     if (failed.next_provider) {
       model.provider = *failed.next_provider;
       model.failures_of_provider = 0;
@@ -201,7 +216,15 @@ class Folder {
     state_.paused_us += more_us;
   }
 
-  void operator()(const ContextCompacted&) {}
+  void operator()(const ContextCompacted& compacted) {
+    CompactionGuard& guard = state_.compaction;
+    guard.due = false;
+    guard.no_note = 0;
+    const RunStarted& started = *state_.started;
+    const std::int64_t headroom =
+        usable_window_tokens(started.model, started.settings) / limits::compaction_gain_divisor;
+    guard.in_vain = compacted.tokens_before - compacted.tokens_after < headroom ? guard.in_vain + 1 : 0;
+  }
 
   void operator()(const BudgetWarning& warning) {
     state_.warned |= static_cast<std::uint8_t>(1u << static_cast<unsigned>(warning.which));
@@ -248,6 +271,14 @@ class Folder {
   }
 
  private:
+  /// A hand-over note, or what was to be one: the run stands where it stood before it was asked for. What is
+  /// no note is followed by no `context.compacted`.
+  void note_came() {
+    ++state_.compaction.no_note;
+    state_.model.retry_at = event_.at;
+    state_.phase = state_.step_replied ? Phase::ready : Phase::retrying;
+  }
+
   void settle(const Usage& usage, Usd cost) {
     state_.reserved = {};
     if (event_.replayed) return;  // paid for by the run that is replayed

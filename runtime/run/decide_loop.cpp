@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/context/window.hpp"
 #include "runtime/limits.hpp"
 #include "runtime/run/draft.hpp"
 
@@ -38,15 +39,20 @@ Room room_for_reply(const RunState& state, std::int64_t input_tokens, std::int64
   return room;
 }
 
-std::int64_t wanted_output(const RunStarted& started) {
-  const std::int64_t asked = started.settings.max_output_tokens;
-  return asked > 0 ? std::min(asked, started.model.max_output_tokens) : started.model.max_output_tokens;
-}
-
 /// What the model is told beside the history, in this one request: nothing of it is ever stored there.
 std::string late_text(const RunState& state, std::int64_t steps_left, Timestamp now) {
   std::string text = fmt::format("[Now: {}Z", to_string(now).substr(0, 16));
   if (steps_left <= 2) text += fmt::format("; replies left after this one: {}", steps_left);
+  // What has been warned of is nearly spent, and the model can still choose what to spend the rest on.
+  const Budgets& budgets = state.started->budgets;
+  const auto warned = [&](BudgetKind which) { return state.warned & (1u << static_cast<unsigned>(which)); };
+  if (warned(BudgetKind::tokens))
+    text += fmt::format("; tokens left: {}", budgets.max_tokens - state.tokens_taken());
+  if (warned(BudgetKind::usd))
+    text += fmt::format("; dollars left: {}", to_string(budgets.max_usd - state.usd_taken()));
+  if (warned(BudgetKind::seconds))
+    text += fmt::format("; seconds left: {}",
+                        std::max<std::int64_t>(ms_between(now, state.deadline_at) / 1'000, 0));
   text += ']';
   for (const TodoItem& todo : state.memory.todos)
     text += fmt::format("\n- [{}] {}", name(todo.status), todo.text);
@@ -107,8 +113,9 @@ void Draft::go_on() {
 void Draft::request_model() {
   // The context speaks another provider's form: it is folded anew before the next attempt.
   if (context.provider() != state.model.provider || rules.hold) return;
-  const bool new_step = state.phase != Phase::retrying;
-  const std::uint32_t step = new_step ? state.step + 1 : state.step;
+  const bool new_step = state.step == 0 || state.step_replied;
+  Asking asking;
+  asking.step = new_step ? state.step + 1 : state.step;
   const RunStarted& run = started();
   const std::int64_t steps_left = run.budgets.max_steps - state.steps_taken() - (new_step ? 1 : 0);
   if (steps_left < 0) return finish(StopReason::step_limit);
@@ -116,36 +123,46 @@ void Draft::request_model() {
   if (run.pre_model_hooks && !is_cleared()) return;
   warn(*this);
 
-  ModelRequested requested;
+  ModelRequested& requested = asking.requested;
   requested.attempt = new_step ? 1 : state.model.number + 1;
-  requested.provider = state.model.provider;
-  requested.assembler_version = run.assembler_version;
   requested.late_text = late_text(state, steps_left, now());
   if (briefing) requested.hook_text = briefing->context;
-  const std::string late_message = requested.late_message();
-  const Growth growth = context.grow(decision.events, late_message);
-  const std::int64_t estimated = growth.estimated_tokens * state.calibration_permille / 1'000;
-  const std::int64_t window_left = run.model.context_window_tokens - estimated;
-  const std::int64_t wanted = wanted_output(run);
-  const std::int64_t useful = std::min(wanted, limits::useful_reply_tokens_min);
-  if (window_left < useful)
+  const ContextAfter after(context, decision.events);
+  const Growth growth = after.grow(requested.late_message());
+  if (compacts_first(after, growth)) return;
+  asking.estimated = calibrated(growth.estimated_tokens);
+  asking.wanted = wanted_reply_tokens(run.model, run.settings);
+  asking.floor = std::min(asking.wanted, limits::useful_reply_tokens_min);
+  if (run.model.context_window_tokens - asking.estimated < asking.floor)
     return finish(StopReason::context_overflow, "the context has outgrown the model's window");
+  if (const auto limit = announce(std::move(asking), after.context(), growth)) finish(*limit);
+}
+
+std::optional<StopReason> Draft::announce(Asking asking, const Context& context, const Growth& growth) {
+  const RunStarted& run = started();
+  ModelRequested& requested = asking.requested;
+  requested.provider = state.model.provider;
+  requested.assembler_version = run.assembler_version;
   // The estimate may be short: what is reserved for the input has a margin of 15 %.
-  const std::int64_t input_reserved = estimated + estimated * 15 / 100;
-  const Room room = room_for_reply(state, input_reserved, std::min(wanted, window_left));
-  if (room.max_tokens < useful) return finish(room.narrowest);
+  const std::int64_t input_reserved = asking.estimated + asking.estimated * 15 / 100;
+  const std::int64_t window_left = run.model.context_window_tokens - asking.estimated;
+  const Room room = room_for_reply(state, input_reserved, std::min(asking.wanted, window_left));
+  if (room.max_tokens < asking.floor) return room.narrowest;
 
   requested.max_tokens = room.max_tokens;
-  requested.estimated_tokens = estimated;
+  requested.estimated_tokens = asking.estimated;
+  requested.prefix_tokens = std::min(calibrated(context.prefix_tokens()), asking.estimated);
   requested.reserved.tokens = input_reserved + room.max_tokens;
   requested.reserved.usd = price(input_reserved, worst_input_price(run.model.prices)) +
                            price(room.max_tokens, run.model.prices.output);
   // Rounding up twice may pass the limit by a nano-dollar: never reserve more than there is.
   requested.reserved.usd = std::min(requested.reserved.usd, run.budgets.max_usd - state.usd_taken());
-  const Proof proof = context.prove(growth, requested.max_tokens, late_message);
+  const Proof proof =
+      context.prove(growth, requested.max_tokens, requested.late_message(), requested.up_to_seq);
   requested.prompt_hash = proof.prompt_hash;
   requested.request_hash = proof.request_hash;
-  emit(std::move(requested), step);
+  emit(std::move(requested), asking.step);
+  return std::nullopt;
 }
 
 bool Draft::is_cleared() {

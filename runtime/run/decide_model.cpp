@@ -71,11 +71,15 @@ class Completion {
   void operator()() {
     ModelCompleted completed = settled();
     const std::vector<ReplyBlock> content = completed.content;
+    const bool refused_before = draft_.state.compaction.refused;
+    const bool is_note = completed.purpose == CallPurpose::compaction;
     draft_.emit(std::move(completed));
-    if (has_calls(content)) {
+    if (is_note) {
+      if (!draft_.state.cancel) draft_.note_came(reply_);
+    } else if (has_calls(content)) {
       draft_.request_calls(content);
     } else if (!draft_.state.cancel) {
-      answered();
+      answered(refused_before);
     }
   }
 
@@ -85,8 +89,10 @@ class Completion {
     completed.attempt = draft_.state.model.number;
     completed.stop_reason = reply_.stop;
     completed.content = reply_.content;
-    // The last call of a reply that was cut off may be half a call, so none of them counts.
-    if (is_cut_off(reply_.stop))
+    completed.purpose = draft_.state.model.purpose;
+    // The last call of a reply that was cut off may be half a call, so none of them counts. Nobody wants a
+    // call of a hand-over note.
+    if (is_cut_off(reply_.stop) || completed.purpose == CallPurpose::compaction)
       std::erase_if(completed.content, [](const ReplyBlock& b) { return b.type == ReplyBlockType::call; });
     number_calls(completed.content, draft_.state.step);
     completed.usage = believable(reply_.usage);
@@ -102,13 +108,14 @@ class Completion {
   }
 
   /// A reply without calls: the end, unless somebody has said something meanwhile.
-  void answered() {
+  void answered(bool refused_before) {
     switch (reply_.stop) {
       case ModelStop::refusal:
         return draft_.finish(StopReason::refused, "the model refused");
       case ModelStop::max_tokens:
         return draft_.finish(StopReason::model_length, "the reply reached its length limit");
       case ModelStop::context_overflow:
+        if (!refused_before) return;  // a compaction may help
         return draft_.finish(StopReason::context_overflow, "the model's window is full");
       case ModelStop::pause_turn:
         return;
@@ -139,20 +146,26 @@ void fail_attempt(Draft& draft, const ModelFailure& failure, Usage charged, Usd 
   const std::uint32_t failures = state.model.failures_of_provider + 1;
   const bool passing = failure.kind == FailureClass::transient || failure.kind == FailureClass::overloaded;
   const bool again = lost || (passing && failures < limits::attempts_per_provider_max);
+  // Too long for the provider: once, a compaction may help.
+  const bool compacts = failure.kind == FailureClass::overflow && state.model.purpose == CallPurpose::step &&
+                        !state.compaction.refused;
   const bool hopeless = failure.kind == FailureClass::overflow || failure.kind == FailureClass::rejected;
   const bool next = !hopeless && !again && state.model.provider + 1 < draft.started().model.providers.size();
   if (again) {
     const std::int64_t delay_ms =
         lost ? 0 : retry_delay_ms(failures - 1, failure.retry_after_ms, draft.stamp.entropy);
     failed.retry_at = draft.now().plus_ms(delay_ms);
+  } else if (compacts) {
+    failed.retry_at = draft.now();
   } else if (next) {
     failed.next_provider = state.model.provider + 1;
   }
   draft.emit(std::move(failed));
-  if (again || next || draft.state.cancel) return;
-  draft.finish(
-      failure.kind == FailureClass::overflow ? StopReason::context_overflow : StopReason::model_error,
-      failure.text);
+  if (again || next || compacts || draft.state.cancel) return;
+  const bool overflow = failure.kind == FailureClass::overflow;
+  const std::string& first = draft.state.compaction.refusal;
+  draft.finish(overflow ? StopReason::context_overflow : StopReason::model_error,
+               overflow && !first.empty() ? first : failure.text);
 }
 
 }  // namespace

@@ -38,6 +38,20 @@ class Draft {
   /// Announces the next attempt of a model call, or stops the run on a limit. Does neither while hooks at
   /// `pre_model` have to be asked.
   void request_model();
+
+  /// What is to be announced, and what it may take. Tokens are calibrated.
+  struct Asking {
+    ModelRequested requested;
+    std::uint32_t step = 0;
+    std::int64_t estimated = 0, wanted = 0, floor = 0;
+  };
+
+  /// Reserves and announces it, with a reply as long as the budgets and the window allow. Where they do not
+  /// allow `floor`, it says which of them and announces nothing.
+  std::optional<StopReason> announce(Asking asking, const Context& context, const Growth& growth);
+
+  std::int64_t calibrated(std::int64_t tokens) const { return tokens * state.calibration_permille / 1'000; }
+
   /// Whether the hooks at `pre_model` let the next attempt be announced; where they do not, the run ends or
   /// waits for a person.
   bool is_cleared();
@@ -58,6 +72,14 @@ class Draft {
   /// after that.
   bool finish_if_overrun();
   void abandon(const OpenCall& call);
+
+  // --- compactions (decide_compaction.cpp)
+  /// Whether something else than the next step follows: a compaction is announced, or the run ends because
+  /// none can help. `growth`: of the step that would be.
+  bool compacts_first(const ContextAfter& after, const Growth& growth);
+  std::optional<Cut> choose_cut(const std::vector<Cut>& cuts, std::int64_t estimated) const;
+  /// A compaction has had its reply, which has been emitted.
+  void note_came(const ModelReply& reply);
 
   // --- models (decide_model.cpp)
   void model_ended(const input::ModelEnded& ended);

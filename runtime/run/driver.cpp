@@ -337,6 +337,7 @@ void RunDriver::start(const Effect& effect) {
     call.provider = state_.model.provider;
     call.endpoint = config.providers.at(call.provider);
     call.first_byte_timeout_ms = config.first_byte_timeout_ms;
+    call.purpose = state_.model.purpose;
     call.body = context_->render(state_.model.max_tokens, late_text_);
     actions_.push_back(action::StartModel{std::move(call)});
     return;

@@ -148,6 +148,15 @@ TEST_F(ApiTest, AnAgentThatCannotWorkIsRefused) {
                        std::string(20'000, 'x')));
   EXPECT_EQ(too_long.status, 422) << too_long.raw.body;
   EXPECT_EQ(too_long.text("pointer"), "/system_prompt");
+  // Beside a reply of 500 tokens the window leaves 1,500; beside one of 100 there is room.
+  const auto of_usable = [&](std::string_view more) {
+    return post("/v1/agents/support/versions",
+                fmt::format(R"({{"agent_id":"support","model":{{"name":"tiny"{}}},"system_prompt":"{}"}})",
+                            more,
+                            std::string(6'500, 'x')))
+        .status;
+  };
+  EXPECT_EQ(of_usable(""), 422);
   const auto other_id = post("/v1/agents/sales/versions", agent_json());
   EXPECT_EQ(other_id.status, 422);
   EXPECT_EQ(other_id.text("pointer"), "/agent_id");
@@ -157,6 +166,7 @@ TEST_F(ApiTest, AnAgentThatCannotWorkIsRefused) {
   EXPECT_EQ(too_deep.text("pointer"), "/subagents/max_depth");
   EXPECT_NE(too_deep.text("detail").find("subagents.max_depth"), std::string::npos) << "the key to turn";
   EXPECT_EQ(get("/v1/agents/support").status, 404) << "nothing is half registered";
+  EXPECT_EQ(of_usable(R"(,"max_output_tokens":100)"), 201);
 }
 
 TEST_F(ApiTest, WhatTheModelDoesNotTakeIsSaid) {

@@ -53,6 +53,21 @@ ModelFailure failure(const ScenarioFile& file, const ModelCall& call) {
   return {};
 }
 
+TEST(Scenario, AnswersACompactionWithItsNote) {
+  auto call = call_of(1, chat("Fix the build."));
+  call.purpose = CallPurpose::compaction;
+  const auto made_up = reply(parsed("steps: [{call: [{tool: x}]}, {say: done}]"), call);
+  ASSERT_EQ(made_up.content.size(), 1u);
+  EXPECT_THAT(made_up.content[0].text, HasSubstr("Fix the build."));
+  const auto given =
+      reply(parsed("note: Half of it is done.\nsteps: [{call: [{tool: x}]}, {say: done}]"), call);
+  ASSERT_EQ(given.content.size(), 1u);
+  EXPECT_EQ(given.content[0].text, "Half of it is done.");
+  EXPECT_TRUE(given.usage_reported);
+  EXPECT_FALSE(parse_scenarios("note: \"{{last_reslt}}\"\nsteps: [{say: done}]"));
+  EXPECT_FALSE(parse_scenarios("note: x\nscenarios: [{name: a, steps: [{say: done}]}]"));
+}
+
 TEST(Scenario, PlaysTheStepOfTheCall) {
   const auto file = parsed(R"(
 steps:

@@ -59,6 +59,7 @@ TEST(Agent, HasDefaults) {
   EXPECT_EQ(agent->settings, ModelSettings{});
   EXPECT_EQ(agent->budgets, Budgets{});
   EXPECT_EQ(agent->result_cap_tokens, 2'000u);
+  EXPECT_EQ(agent->context, (ContextSettings{ContextStrategy::append_only, 700}));
   EXPECT_FALSE(agent->interactive);
   EXPECT_TRUE(agent->tools.empty() && agent->policy.empty() && agent->system_prompt.empty());
 }
@@ -84,6 +85,22 @@ TEST(Agent, WhoMayStartAgentsHasTheToolForIt) {
     EXPECT_EQ(alone->subagents.max_depth, 0u) << "nothing can be below its runs";
     EXPECT_EQ(alone->tools, std::vector<std::string>{"wait"});
   }
+}
+
+TEST(Agent, HasOtherDefaultsForLongConversations) {
+  const auto read = [](const std::string& context) {
+    const auto agent = parse_agent(R"({"agent_id":"a","model":{"name":"m"},"context":)" + context + "}");
+    EXPECT_TRUE(agent) << agent.error().pointer << ": " << agent.error().text;
+    return agent.value_or(AgentDefinition{});
+  };
+  const AgentDefinition plain = read(R"({"strategy":"layered"})");
+  EXPECT_EQ(plain.context, (ContextSettings{ContextStrategy::layered, 850}));
+  EXPECT_EQ(plain.result_cap_tokens, 2'500u);
+  const AgentDefinition given = read(R"({"strategy":"layered","compact_at":0.5,"result_cap_tokens":100})");
+  EXPECT_EQ(given.context, (ContextSettings{ContextStrategy::layered, 500}));
+  EXPECT_EQ(given.result_cap_tokens, 100u);
+  EXPECT_EQ(read(R"({"compact_at":0.95})").context.compact_at_permille, 950u);
+  EXPECT_EQ(read(R"({"compact_at":1e-1})").context.compact_at_permille, 100u);
 }
 
 TEST(Agent, RefusesWithCodeAndPointer) {
@@ -120,8 +137,10 @@ TEST(Agent, RefusesWithCodeAndPointer) {
       {R"("subagents":{"depth":1})", ErrorCode::unknown_field, "/subagents/depth"},
       {R"("subagents":["x"])", bad, "/subagents"},
       {R"("eval":{"dataset":"x"})", later, "/eval"},
-      {R"("context":{"strategy":"layered"})", later, "/context/strategy"},
-      {R"("context":{"compact_at":0.7})", later, "/context/compact_at"},
+      {R"("context":{"strategy":"circular"})", bad, "/context/strategy"},
+      {R"("context":{"compact_at":0.09})", bad, "/context/compact_at"},
+      {R"("context":{"compact_at":0.951})", bad, "/context/compact_at"},
+      {R"("context":{"compact_at":"0.7"})", bad, "/context/compact_at"},
       {R"("tools":["http_get"])", later, "/tools/0"},
       {R"("tools":["wait","http_get"])", later, "/tools/1"},
       {R"("agent_id":"A")", bad, "/agent_id"},

@@ -163,6 +163,70 @@ TEST(Auditor, FindsEachDamage) {
   }
 }
 
+/// A run whose context is compacted once, after one reply that was no note.
+std::vector<Event> compacted_journal() {
+  Setting setting;
+  setting.model.context_window_tokens = 12'000;
+  setting.budgets.max_tokens = 10'000'000;
+  RunStory story(setting);
+  const auto reply = [&](std::vector<ReplyBlock> content) {
+    story.replies(std::move(content),
+                  ModelStop::end_turn,
+                  Usage{story.latest<ModelRequested>().estimated_tokens, 0, 0, 10});
+  };
+  story.begin();
+  while (story.state().model.purpose == CallPurpose::step) {
+    reply({call_of("read")});
+    story.ends(story.state().calls.front().call_id, std::string(4'000, '1'));
+  }
+  reply({});
+  reply({said("## Goal")});
+  reply({said("Done.")});
+  EXPECT_TRUE(story.finished(StopReason::final_answer));
+  return story.events();
+}
+
+TEST(Auditor, FindsWhatIsWrongWithACompaction) {
+  EXPECT_EQ(audit(compacted_journal()), std::vector<Violation>{});
+  const Damage all[] = {
+      {"covers more than was shown", 6, [](Events& e) { first<ContextCompacted>(e).up_to_seq += 1; }},
+      {"gains nothing",
+       6,
+       [](Events& e) { first<ContextCompacted>(e).tokens_after = first<ContextCompacted>(e).tokens_before; }},
+      {"has no note", 6, [](Events& e) { first<ContextCompacted>(e).summary.clear(); }},
+      {"happens twice", 6, [](Events& e) { repeat_first<ContextCompacted>(e); }},
+      {"never happens, twice", 6, [](Events& e) { erase_first<ContextCompacted>(e); }},
+      {"is asked for about nothing",
+       6,
+       [](Events& e) {
+         for (Event& event : e)
+           if (auto* asked = std::get_if<ModelRequested>(&event.payload)) asked->up_to_seq = 0;
+       }},
+      {"comes of a reply to a step",
+       6,
+       [](Events& e) {
+         for (Event& event : e)
+           if (auto* reply = std::get_if<ModelCompleted>(&event.payload)) reply->purpose = CallPurpose::step;
+       }},
+      {"opens a step",
+       2,
+       [](Events& e) {
+         for (Event& event : e)
+           if (auto* asked = std::get_if<ModelRequested>(&event.payload))
+             asked->purpose = CallPurpose::compaction;
+       }},
+  };
+  for (const Damage& damage : all) {
+    std::vector<Event> events = compacted_journal();
+    damage.apply(events);
+    const std::vector<Violation> found = audit(events);
+    const bool named = std::any_of(found.begin(), found.end(), [&](const Violation& violation) {
+      return violation.invariant == damage.invariant;
+    });
+    EXPECT_TRUE(named) << damage.what << (found.empty() ? "" : ": " + to_string(found.front()));
+  }
+}
+
 TEST(Auditor, FollowsTheChainOverRecords) {
   const std::vector<Event> events = sound_journal();
   Record one, two;

@@ -190,6 +190,8 @@ TEST(Budgets, WarnOnceAtFourFifths) {
   EXPECT_EQ(warning.which, BudgetKind::tokens);
   EXPECT_EQ(warning.used, 16'000);
   EXPECT_EQ(warning.limit, 20'000);
+  EXPECT_NE(story.latest<ModelRequested>().late_text.find("tokens left: "), std::string::npos)
+      << "the model is told too: " << story.latest<ModelRequested>().late_text;
   story.replies({call_of("read")}, ModelStop::tool_use, Usage{1, 1, 0, 0});
   EXPECT_EQ(story.ends("call_3_1"), "tool.result model.requested") << "only once";
 }

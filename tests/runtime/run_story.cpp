@@ -25,7 +25,7 @@ std::shared_ptr<const AgentVersion> make_agent(const Setting& setting) {
   agent->version = 1;
   AgentDefinition& definition = agent->definition;
   definition.agent_id = "worker";
-  definition.system_prompt = "You work.";
+  definition.system_prompt = setting.system_prompt;
   definition.policy = {
       {"secret", Decision::deny}, {"pay", Decision::ask}, {"order", Decision::ask}, {"*", Decision::allow}};
   definition.hooks = setting.hooks;
@@ -104,6 +104,7 @@ RunStory::RunStory(Setting setting) : agent_(make_agent(setting)) {
   started.budgets = setting.budgets;
   started.deadline_at = now_.plus_ms(setting.budgets.max_seconds * 1'000);
   started.result_cap_tokens = setting.result_cap_tokens;
+  started.context = setting.context;
   started.interactive = setting.interactive;
   started.pre_model_hooks = agent_->definition.has_hooks_at(HookPoint::pre_model);
   started.scopes = setting.scopes;

@@ -24,8 +24,10 @@ struct Setting {
   ModelConfig model = default_model();
   std::int64_t max_output_tokens = 0;
   std::uint32_t result_cap_tokens = 2'000;
+  ContextSettings context;
   bool interactive = false;
   std::string input = "Do it.";
+  std::string system_prompt = "You work.";
   std::vector<std::string> scopes = {"mail"};
   std::optional<Timestamp> token_expires_at;
   std::vector<HookRule> hooks;

@@ -103,6 +103,9 @@ Agent draw_agent(Random& random) {
   definition.approval.expires_seconds = random.between(5, 200);
   if (random.chance(500)) definition.approval.remind_seconds = definition.approval.expires_seconds / 3;
   definition.result_cap_tokens = random.chance(300) ? 50 : 2'000;
+  if (random.chance(400)) definition.context.strategy = ContextStrategy::layered;
+  definition.context.compact_at_permille =
+      static_cast<std::uint32_t>(random.between(100, random.chance(500) ? 500 : 950));
   definition.interactive = random.chance(200);
   if (random.chance(700)) {
     definition.subagents.allow = {"worker"};
@@ -116,7 +119,7 @@ Agent draw_agent(Random& random) {
   Agent agent;
   agent.decision_point = random.chance(200);
   agent.model.name = "sim";
-  agent.model.context_window_tokens = random.chance(100) ? 4'000 : 200'000;
+  agent.model.context_window_tokens = random.chance(600) ? random.between(3'000, 9'000) : 200'000;
   agent.model.max_output_tokens = random.chance(300) ? 100 : 1'000;
   agent.model.prices = {Usd{3'000'000'000}, Usd{300'000'000}, Usd{3'750'000'000}, Usd{15'000'000'000}};
   if (random.chance(100)) agent.model.prices = {};

@@ -55,12 +55,60 @@ std::string without_marks(std::string bytes) {
   return bytes;
 }
 
-/// Every request is derived from the journal again; each begins with the whole of the one before it.
+/// Whether the event changes what was in the context, as the journal shows.
+bool rewrites(const RunStarted& started, const Event& event) {
+  if (std::holds_alternative<ContextCompacted>(event.payload)) return true;
+  const auto* paused = std::get_if<RunPaused>(&event.payload);
+  return paused && started.context.strategy == ContextStrategy::layered &&
+         std::find(paused->reasons.begin(), paused->reasons.end(), PauseReason::message) !=
+             paused->reasons.end();
+}
+
+/// A message that was received is shown once, to the step that it joined and to all after it, unless a note
+/// has taken its place.
+void check_messages(Simulation& sim,
+                    const RunId& run,
+                    const std::vector<Event>& events,
+                    const std::string& shown) {
+  std::uint64_t covered = 0, covered_then = 0, last_step = 0;
+  for (const Event& event : events) {
+    if (const auto* compacted = std::get_if<ContextCompacted>(&event.payload)) covered = compacted->up_to_seq;
+    const auto* requested = std::get_if<ModelRequested>(&event.payload);
+    if (!requested || requested->purpose != CallPurpose::step) continue;
+    last_step = event.seq;
+    covered_then = covered;
+  }
+  for (const Event& event : events) {
+    const auto* message = std::get_if<MessageReceived>(&event.payload);
+    if (!message || message->content.empty() || event.seq > last_step) continue;
+    const auto joined = std::find_if(events.begin(), events.end(), [&](const Event& each) {
+      return each.seq > event.seq && std::holds_alternative<ModelRequested>(each.payload);
+    });
+    const Block& block = message->content.front();
+    const std::string& text = block.artifact ? block.artifact->head : block.text;
+    const std::string name = text.substr(0, text.find('.') + 1);
+    const auto at = shown.find(name);
+    const bool once = at != std::string::npos && shown.find(name, at + 1) == std::string::npos;
+    if (once == (joined->seq <= covered_then))
+      sim.witness.complain(fmt::format("{}: '{}' is not once in the context", to_string(run), name));
+  }
+}
+
+/// Every request is derived from the journal again; each begins with the whole of the one before it, unless
+/// the journal shows what lies between.
 void check_requests(Simulation& sim, const RunId& run, const std::vector<Event>& events) {
   const auto& started = std::get<RunStarted>(events.front().payload);
-  std::string before;
+  const Block& input = started.input.front();
+  const std::string& words = input.artifact ? input.artifact->head : input.text;
+  const std::string task = words.substr(0, std::min<std::size_t>(words.find_first_of("\"\\\n"), 8));
+  std::string before, last;
   std::optional<std::uint32_t> provider;
   for (const Event& event : events) {
+    if (rewrites(started, event)) {
+      before.clear();
+      provider.reset();
+      if (std::holds_alternative<RunPaused>(event.payload)) ++sim.seen["context shrunk after a turn"];
+    }
     const auto* requested = std::get_if<ModelRequested>(&event.payload);
     if (!requested) continue;
     const std::string what = fmt::format("{}: the request of event {}", to_string(run), event.seq);
@@ -75,27 +123,17 @@ void check_requests(Simulation& sim, const RunId& run, const std::vector<Event>&
     if (!prompt.ends_with(tail)) sim.witness.complain(what + " has another tail");
     prompt.resize(prompt.size() - std::min(tail.size(), prompt.size()));
     if (!(sha256(prompt) == requested->prompt_hash)) sim.witness.complain(what + " has another prompt hash");
-    if (provider == requested->provider && !prompt.starts_with(before))
+    const bool compaction = requested->purpose == CallPurpose::compaction;
+    // A compaction is shown less than the step before it was, or more.
+    const bool same = prompt.starts_with(before) || (compaction && before.starts_with(prompt));
+    if (provider == requested->provider && !same)
       sim.witness.complain(what + " does not begin with the one before");
-    before = std::move(prompt);
+    if (prompt.find(task) == std::string::npos) sim.witness.complain(what + " has lost the task");
+    if (compaction) continue;
+    before = last = std::move(prompt);
     provider = requested->provider;
   }
-  // What was received before the last request stands in it, once.
-  if (before.empty()) return;
-  for (const Event& event : events) {
-    const auto* message = std::get_if<MessageReceived>(&event.payload);
-    if (!message || message->content.empty()) continue;
-    const Block& block = message->content.front();
-    const std::string& text = block.artifact ? block.artifact->head : block.text;
-    const std::string name = text.substr(0, text.find('.') + 1);
-    const auto last_request = std::find_if(events.rbegin(), events.rend(), [](const Event& each) {
-      return std::holds_alternative<ModelRequested>(each.payload);
-    });
-    if (event.seq > last_request->seq) continue;
-    const auto at = before.find(name);
-    if (at == std::string::npos || before.find(name, at + 1) != std::string::npos)
-      sim.witness.complain(fmt::format("{}: '{}' is not once in the context", to_string(run), name));
-  }
+  if (!last.empty()) check_messages(sim, run, events, last);
 }
 
 /// What a client was told is in the journal, still.

@@ -33,7 +33,8 @@ ModelOutcome Model::answer(const RunId& run,
   if (random_.chance(faults_.model_fails)) {
     outcome.value = fail();
   } else {
-    outcome.value = reply(run, requested, artifacts);
+    outcome.value =
+        requested.purpose == CallPurpose::compaction ? note(requested) : reply(run, requested, artifacts);
   }
   return outcome;
 }
@@ -54,6 +55,31 @@ ModelFailure Model::fail() {
   if (failure.produced && random_.chance(500))
     failure.usage = {random_.between(0, 200), 0, 0, random_.between(0, 50)};
   return failure;
+}
+
+/// A hand-over note, mostly: now and then no note at all, or one that is hardly shorter than what it
+/// replaces.
+ModelReply Model::note(const ModelRequested& requested) {
+  ModelReply reply;
+  std::string text = fmt::format("## Goal\nNote {}.", ++said_);
+  if (random_.chance(250)) {
+    const std::size_t bytes = random_.below(static_cast<std::uint64_t>(requested.estimated_tokens) * 3 + 1);
+    while (text.size() < bytes)
+      text += " and more, größer 🔥";
+  }
+  if (random_.chance(60)) text.clear();
+  if (!text.empty()) reply.content.push_back({ReplyBlockType::text, std::move(text), {}, {}, {}, {}, {}});
+  if (random_.chance(100))
+    reply.content.push_back({ReplyBlockType::call, {}, {}, {}, "look_up", R"({"to":"somebody"})", {}});
+  if (random_.chance(60))
+    reply.stop = random_.pick({ModelStop::max_tokens,
+                               ModelStop::refusal,
+                               ModelStop::context_overflow,
+                               ModelStop::pause_turn,
+                               ModelStop::tool_use,
+                               ModelStop::other});
+  count(reply, requested);
+  return reply;
 }
 
 ModelReply Model::reply(const RunId& run,

@@ -23,6 +23,7 @@ class Model {
 
  private:
   ModelFailure fail();
+  ModelReply note(const ModelRequested& requested);
   ModelReply reply(const RunId& run,
                    const ModelRequested& requested,
                    const std::vector<ArtifactId>& artifacts);

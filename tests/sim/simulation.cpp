@@ -28,6 +28,19 @@ void plan_chaos(Simulation& sim, Node& node, Clients& clients) {
   });
 }
 
+/// Which compactions followed a provider's word that the context was too long.
+void count_compactions(const std::vector<Event>& events, std::map<std::string, int>& seen) {
+  bool refused = false;
+  for (const Event& event : events) {
+    if (const auto* failed = std::get_if<ModelFailed>(&event.payload))
+      refused = failed->kind == FailureClass::overflow;
+    const auto* requested = std::get_if<ModelRequested>(&event.payload);
+    if (!requested) continue;
+    const bool compaction = requested->purpose == CallPurpose::compaction;
+    if (std::exchange(refused, false) && compaction) ++seen["compaction: after a refusal"];
+  }
+}
+
 /// What happened, in words that a test can ask for.
 void count(const Event& event, std::map<std::string, int>& seen) {
   ++seen[std::string(type_name(event))];
@@ -35,11 +48,17 @@ void count(const Event& event, std::map<std::string, int>& seen) {
     ++seen["end: " + std::string(name(finished->stop_reason))];
   if (const auto* cancel = std::get_if<RunCancelRequested>(&event.payload))
     if (cancel->stop_reason) ++seen["ends after its children"];
+  if (const auto* compacted = std::get_if<ContextCompacted>(&event.payload))
+    if (compacted->tokens_before - compacted->tokens_after < compacted->tokens_before / 10)
+      ++seen["compaction: gained little"];
   if (const auto* paused = std::get_if<RunPaused>(&event.payload))
     for (const PauseReason reason : paused->reasons)
       ++seen["pause: " + std::string(name(reason))];
-  if (const auto* requested = std::get_if<ModelRequested>(&event.payload))
+  if (const auto* requested = std::get_if<ModelRequested>(&event.payload)) {
     if (!requested->hook_text.empty()) ++seen["told by a hook"];
+    const bool again = requested->late_text.find("could not be used") != std::string::npos;
+    if (requested->purpose == CallPurpose::compaction) ++seen[again ? "compaction: again" : "compaction"];
+  }
   if (const auto* failed = std::get_if<ModelFailed>(&event.payload))
     ++seen["failure: " + std::string(name(failed->kind))];
   if (const auto* result = std::get_if<ToolResult>(&event.payload)) {
@@ -128,6 +147,7 @@ Outcome simulate(std::uint64_t seed, bool tracing) {
   outcome.journal = digest(sim);
   for (const auto& [run, told] : sim.witness.runs()) {
     outcome.events += told.events.size();
+    count_compactions(told.events, outcome.seen);
     for (const Event& event : told.events)
       count(event, outcome.seen);
   }

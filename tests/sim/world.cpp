@@ -82,7 +82,7 @@ ConnectorOutcome World::execute(const ToolManifest& tool, const std::string& key
 std::string World::make_result(const ToolManifest& tool) {
   std::string text = fmt::format("{} did it, number {}.", tool.name, ++results_);
   // Now and then more than a model is shown, in characters of several bytes, cut anywhere.
-  if (random_.chance(60)) {
+  if (random_.chance(250)) {
     const std::size_t bytes = 7'000 + random_.below(30'000);
     while (text.size() < bytes)
       text += random_.chance(500) ? "größer 🔥 " : "and more, ";
