@@ -52,18 +52,30 @@ Answer request(
   return answer;
 }
 
-}  // namespace
-
-Server::Server(const std::string& scenario, const std::string& more) {
+std::filesystem::path make_directory() {
   std::string pattern = (std::filesystem::temp_directory_path() / "ratchet-crash-XXXXXX").string();
   if (!::mkdtemp(pattern.data())) std::abort();
-  directory_ = pattern;
+  return pattern;
+}
+
+}  // namespace
+
+Server::Server(const std::string& scenario, const std::string& more, const std::string& model)
+    : directory_(make_directory()) {
+  write_config(more + "models:\n  scripted:\n" + model +
+               "    providers:\n      - {protocol: scripted, file: " +
+               (directory_ / "scenario.yaml").string() + "}\n");
   std::ofstream(directory_ / "scenario.yaml") << scenario;
+}
+
+Server::Server(const Models& models) : directory_(make_directory()) {
+  write_config(without_sandboxes + models.yaml);
+}
+
+void Server::write_config(const std::string& rest) {
   std::ofstream(directory_ / "ratchet.yaml")
-      << "listen: 127.0.0.1:0\n"
-      << "data_dir: " << data_dir().string() << "\n"
-      << more << "models:\n  scripted:\n    providers:\n"
-      << "      - {protocol: scripted, file: " << (directory_ / "scenario.yaml").string() << "}\n";
+      << "listen: 127.0.0.1:0\ndata_dir: " << data_dir().string() << "\n"
+      << rest;
 }
 
 Server::~Server() {

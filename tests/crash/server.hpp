@@ -18,11 +18,20 @@ struct Answer {
 inline constexpr const char* without_sandboxes =
     "sandbox: {tier2: {launcher: none}, tier3: {launcher: none}}\n";
 
+/// The `models:` section of a configuration.
+struct Models {
+  std::string yaml;
+};
+
 class Server {
  public:
   /// A configuration whose model `scripted` plays `scenario`, with what else is to stand in it; everything
-  /// lives in a fresh directory.
-  explicit Server(const std::string& scenario, const std::string& more = without_sandboxes);
+  /// lives in a fresh directory. `model`: further lines of the model's entry, indented by four.
+  explicit Server(const std::string& scenario,
+                  const std::string& more = without_sandboxes,
+                  const std::string& model = {});
+  /// Without sandboxes, with these models.
+  explicit Server(const Models& models);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -43,6 +52,8 @@ class Server {
   std::filesystem::path data_dir() const { return directory_ / "data"; }
 
  private:
+  void write_config(const std::string& rest);
+
   std::filesystem::path directory_;
   std::string url_;
   std::unique_ptr<fakes::Process> process_;

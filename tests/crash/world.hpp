@@ -21,8 +21,11 @@ std::string text_at(const boost::json::value& value, const char* key);
 
 class World : public testing::Test {
  protected:
-  explicit World(const std::string& scenario, const std::string& config = without_sandboxes)
-      : server_(scenario, config) {}
+  /// `model`: further lines of the model's entry in the configuration, indented by four.
+  explicit World(const std::string& scenario,
+                 const std::string& config = without_sandboxes,
+                 const std::string& model = {})
+      : server_(scenario, config, model) {}
 
   struct Tool {
     std::string name, side_effects = "external";
