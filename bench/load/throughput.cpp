@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -48,6 +49,29 @@ void add_overhead(Row& row, const std::string& stats) {
             1);
 }
 
+/// A counter of the server's, summed over its labels but for the one that must be there.
+double metric(const std::string& metrics, std::string_view name, std::string_view label) {
+  double sum = 0;
+  for (std::size_t at = 0; (at = metrics.find(name, at)) != std::string::npos;) {
+    const auto line = std::string_view(metrics).substr(at, metrics.find('\n', at) - at);
+    at += line.size();
+    const bool counts =
+        line.substr(name.size()).starts_with('{') && line.find(label) != std::string_view::npos;
+    if (counts) sum += std::strtod(std::string(line.substr(line.rfind(' '))).c_str(), nullptr);
+  }
+  return sum;
+}
+
+/// Of the tokens that models were sent, the percentage that the request before began with too: what a prompt
+/// cache can serve.
+double prefix_percent(Testbed& testbed) {
+  const std::string metrics = testbed.server().ask({.target = "/metrics", .accept = "text/plain"}).body;
+  constexpr std::string_view name = "ratchet_prompt_tokens_total";
+  const double prefix = metric(metrics, name, "part=\"prefix\""),
+               fresh = metric(metrics, name, "part=\"new\"");
+  return prefix + fresh > 0 ? 100 * prefix / (prefix + fresh) : 0;
+}
+
 Row measure_point(TestbedOptions options, const LoadOptions& load, std::uint64_t concurrency) {
   Testbed testbed(options);
   testbed.pass_ms(settle_ms);
@@ -63,6 +87,7 @@ Row measure_point(TestbedOptions options, const LoadOptions& load, std::uint64_t
   wait_until(testbed, "the last runs have ended", drain_timeout_ms, [&] { return fleet.idle(); });
   auto troubles = fleet.troubles();
   check_all_finished(testbed, troubles);
+  const double prefix = prefix_percent(testbed);
   const auto at_end = testbed.sample();
   const auto end_disk_bytes = testbed.data_bytes();
   if (const int status = testbed.stop_server(); status != 0)
@@ -90,6 +115,7 @@ Row measure_point(TestbedOptions options, const LoadOptions& load, std::uint64_t
           1);
   row.add("disk KB/run", kilobytes_more(end_disk_bytes, idle_disk_bytes) / runs, 1);
   row.add("written KB/run", kilobytes_more(at_end.written_bytes, idle.written_bytes) / runs, 1);
+  row.add("prompt prefix %", prefix, 1);
   row.add("runs", runs, 0);
   row.add("effects twice", stat(testbed.mock_stats(), "/duplicates"), 0);
   row.add("troubles", describe_troubles(troubles));
