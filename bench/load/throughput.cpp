@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <cstdlib>
 
 #include <fmt/format.h>
 
+#include "bench/load/prefix.hpp"
 #include "bench/load/scenarios.hpp"
 
 namespace ratchet::bench {
@@ -47,29 +47,6 @@ void add_overhead(Row& row, const std::string& stats) {
     row.add(fmt::format("overhead {} ms", quantile),
             stat(stats, fmt::format("/overhead/step/{}_us", quantile)) / 1e3,
             1);
-}
-
-/// A counter of the server's, summed over its labels but for the one that must be there.
-double metric(const std::string& metrics, std::string_view name, std::string_view label) {
-  double sum = 0;
-  for (std::size_t at = 0; (at = metrics.find(name, at)) != std::string::npos;) {
-    const auto line = std::string_view(metrics).substr(at, metrics.find('\n', at) - at);
-    at += line.size();
-    const bool counts =
-        line.substr(name.size()).starts_with('{') && line.find(label) != std::string_view::npos;
-    if (counts) sum += std::strtod(std::string(line.substr(line.rfind(' '))).c_str(), nullptr);
-  }
-  return sum;
-}
-
-/// Of the tokens that models were sent, the percentage that the request before began with too: what a prompt
-/// cache can serve.
-double prefix_percent(Testbed& testbed) {
-  const std::string metrics = testbed.server().ask({.target = "/metrics", .accept = "text/plain"}).body;
-  constexpr std::string_view name = "ratchet_prompt_tokens_total";
-  const double prefix = metric(metrics, name, "part=\"prefix\""),
-               fresh = metric(metrics, name, "part=\"new\"");
-  return prefix + fresh > 0 ? 100 * prefix / (prefix + fresh) : 0;
 }
 
 Row measure_point(TestbedOptions options, const LoadOptions& load, std::uint64_t concurrency) {
