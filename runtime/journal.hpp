@@ -36,8 +36,8 @@ struct RunAppend {
   std::vector<ApprovalRow> approvals = {};     ///< that these events ask for or decide
   std::vector<OutboxEntry> outbox = {};        ///< that the outside is to be told of these events
   std::vector<Hash> snapshots = {};            ///< of the run's workspace, that these events name
-  std::optional<std::string> user_token = {};  ///< to be sealed in place of the run's present one; the store
-                                               ///< deletes it with the append that finishes the run
+  std::optional<std::string> user_token = {};  ///< to be sealed in place of the one of the run's root; deleted
+                                               ///< with the append that finishes the root
 };
 
 /// A client's key for a request that creates something. Scope and key together are unique.
@@ -89,7 +89,7 @@ struct RunQuery {
 struct ApprovalQuery {
   std::string team;
   std::optional<ApprovalStatus> status;
-  std::optional<RunId> run_id;
+  std::optional<RunId> run_id;      ///< and all runs below it
   std::optional<ApprovalId> after;  ///< the last approval of the page before; newest first
   std::size_t limit = 50;
 };
@@ -132,8 +132,8 @@ class JournalReader {
   /// Errors: unknown_approval.
   virtual Result<ApprovalRow> approval(const RunId& run, const ApprovalId& id) = 0;
   virtual Result<std::vector<ApprovalRow>> approvals(const ApprovalQuery& query) = 0;
-  /// The token of the run's user, unsealed. A secret: for the request of a call, and nothing else. Errors:
-  /// not_found, where the run has none or has finished.
+  /// The token of the user of the run's root, unsealed. A secret: for the request of a call, and nothing
+  /// else. Errors: not_found, where there is none or the run has finished.
   virtual Result<std::string> user_token(const RunId& run) = 0;
   /// The entries of the outbox, the one due first before all others. A damaged one is told of and passed
   /// over.

@@ -55,12 +55,31 @@ class NewestFirst {
   std::list<Range> ranges_;
 };
 
-NewestFirst walk(Txn& txn, const ApprovalQuery& query, const std::optional<ApprovalId>& before) {
-  NewestFirst walk(txn, query.run_id ? Table::approvals : Table::approvals_by_status);
-  if (query.run_id) {
-    walk.add(layout::run_key(*query.run_id), before);
-    return walk;
+/// `top` and all runs below it.
+Result<std::vector<RunId>> tree_of(Txn& txn, const RunId& top) {
+  std::vector<RunId> runs{top};
+  for (std::size_t parent = 0; parent < runs.size(); ++parent) {
+    const std::string prefix(std::string_view(layout::parent_prefix(runs[parent])));
+    Cursor at(txn, Table::by_parent);
+    for (bool more = at.seek(prefix); more && at.key().starts_with(prefix); more = at.next()) {
+      const auto child = layout::read_time_and_run(at.key());
+      if (!child) return tl::unexpected(child.error());
+      runs.push_back(child->run);
+    }
   }
+  if (txn.failure()) return tl::unexpected(lmdb_error(txn.failure(), "walking the runs below a run"));
+  return runs;
+}
+
+/// `tree` is the query's run and all below it; empty: any.
+NewestFirst walk(Txn& txn,
+                 const ApprovalQuery& query,
+                 const std::vector<RunId>& tree,
+                 const std::optional<ApprovalId>& before) {
+  NewestFirst walk(txn, tree.empty() ? Table::approvals_by_status : Table::approvals);
+  for (const RunId& run : tree)
+    walk.add(layout::run_key(run), before);
+  if (!tree.empty()) return walk;
   for (std::uint64_t i = 0; const auto status = enum_at<ApprovalStatus>(i); ++i)
     if (!query.status || *query.status == *status)
       walk.add(layout::approvals_prefix(query.team, *status), before);
@@ -77,10 +96,17 @@ Result<ApprovalRow> LmdbJournal::approval(const RunId& run, const ApprovalId& id
 Result<std::vector<ApprovalRow>> LmdbJournal::approvals(const ApprovalQuery& query) {
   std::vector<ApprovalRow> rows;
   if (!is_team_name(query.team)) return rows;
+  std::vector<RunId> tree;
+  if (query.run_id) {
+    Txn txn(*environment_, Txn::Kind::read);
+    auto found = tree_of(txn, *query.run_id);
+    if (!found) return tl::unexpected(found.error());
+    tree = std::move(*found);
+  }
   std::optional<ApprovalId> before = query.after;
   for (bool more = true; more && rows.size() < query.limit;) {
     Txn txn(*environment_, Txn::Kind::read);
-    NewestFirst newest = walk(txn, query, before);
+    NewestFirst newest = walk(txn, query, tree, before);
     for (std::size_t i = 0; more && i < slice_rows && rows.size() < query.limit; ++i) {
       const auto key = newest.take();
       more = key.has_value();
@@ -103,11 +129,14 @@ Result<std::vector<ApprovalRow>> LmdbJournal::approvals(const ApprovalQuery& que
 
 Result<std::string> LmdbJournal::user_token(const RunId& run) {
   Txn txn(*environment_, Txn::Kind::read);
-  const auto sealed = txn.get(Table::secrets, layout::run_key(run));
+  const auto row = find_row(txn, run);
+  if (!row && row.error().code != ErrorCode::unknown_run) return tl::unexpected(row.error());
+  if (!row || row->status == RunStatus::finished) return no_user_token(run);
+  const auto sealed = txn.get(Table::secrets, layout::run_key(row->root_run_id));
   if (!sealed) return tl::unexpected(sealed.error());
   if (!*sealed) return no_user_token(run);
   if (!node_key_) return tl::unexpected(node_key_.error());
-  return node_key_->unseal(run, **sealed);
+  return node_key_->unseal(row->root_run_id, **sealed);
 }
 
 }  // namespace ratchet

@@ -4,6 +4,7 @@
 
 #include "runtime/limits.hpp"
 #include "store/rules.hpp"
+#include "store/run_reads.hpp"
 
 namespace ratchet {
 
@@ -69,7 +70,8 @@ Result<void> Batch::check_run(const RunAppend& append) {
     continuation = {stored->lease, stored->last_seq};
   }
   if (auto continues = check_continues(continuation, append); !continues) return continues;
-  if (keeps_token(append) && !node_key_) return tl::unexpected(node_key_.error());
+  if (keeps_token(append))
+    if (auto takes = check_token(append.row); !takes) return takes;
   for (const Blob& blob : append.blobs) {
     if (txn_.contains(Table::artifacts, layout::artifact_key(blob.ref.id)))
       return artifact_exists(blob.ref.id);
@@ -77,6 +79,16 @@ Result<void> Batch::check_run(const RunAppend& append) {
       return fail(ErrorCode::conflict, fmt::format("{} has a blob {}", to_string(run), blob.ref.n));
   }
   return {};
+}
+
+/// A tree's token is its root's. That of a root that is over, or is not there, would never be deleted.
+Result<void> Batch::check_token(const RunRow& row) {
+  if (!node_key_) return tl::unexpected(node_key_.error());
+  if (row.run_id == row.root_run_id) return {};
+  const auto root = find_row(txn_, row.root_run_id);
+  if (!root && root.error().code != ErrorCode::unknown_run) return tl::unexpected(root.error());
+  if (root && root->status != RunStatus::finished) return {};
+  return root_is_over(row);
 }
 
 // --- writing
@@ -175,11 +187,11 @@ void Batch::put_outbox(const OutboxEntry& entry) {
 }
 
 void Batch::write_token(const RunAppend& append) {
-  const RunId& run = append.row.run_id;
+  const RunId& root = append.row.root_run_id;
   if (keeps_token(append))
-    txn_.put(Table::secrets, layout::run_key(run), {node_key_->seal(run, *append.user_token)});
-  else if (append.row.status == RunStatus::finished)
-    txn_.erase(Table::secrets, layout::run_key(run));
+    txn_.put(Table::secrets, layout::run_key(root), {node_key_->seal(root, *append.user_token)});
+  else if (ends_token(append.row))
+    txn_.erase(Table::secrets, layout::run_key(root));
 }
 
 }  // namespace ratchet

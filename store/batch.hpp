@@ -33,6 +33,7 @@ class Batch {
   Result<std::optional<RunId>> find_holder(const IdempotencyClaim& claim);
   Result<void> check(const Commit& commit);
   Result<void> check_run(const RunAppend& append);
+  Result<void> check_token(const RunRow& row);
   void write(const RunAppend& append, const std::optional<layout::StoredRun>& before);
   void write_events(const RunAppend& append, layout::AppendList& latest);
   void write_indexes(const RunRow& row, const std::optional<layout::StoredRun>& before);

@@ -64,11 +64,20 @@ Result<void> MemoryJournal::check(const Commit& commit) const {
     std::optional<Continuation> stored;
     if (found != runs_.end()) stored = {found->second.row.lease, found->second.row.last_seq};
     if (auto continues = check_continues(stored, append); !continues) return continues;
+    if (auto takes = check_token(append); !takes) return takes;
     for (const Blob& blob : append.blobs)
       if (artifacts_.contains(blob.ref.id)) return artifact_exists(blob.ref.id);
   }
   for (const DefinitionPut& put : commit.definitions)
     if (put.must_be_new && definitions_.contains({put.table, put.key})) return definition_exists(put);
+  return {};
+}
+
+Result<void> MemoryJournal::check_token(const RunAppend& append) const {
+  const RunRow& row = append.row;
+  if (!keeps_token(append) || row.run_id == row.root_run_id) return {};
+  const auto root = runs_.find(row.root_run_id);
+  if (root == runs_.end() || root->second.row.status == RunStatus::finished) return root_is_over(row);
   return {};
 }
 
@@ -91,9 +100,9 @@ void MemoryJournal::write(const RunAppend& append) {
   for (const Hash& snapshot : append.snapshots)
     snapshots_.insert(snapshot.bytes);
   if (keeps_token(append))
-    user_tokens_[row.run_id] = *append.user_token;
-  else if (row.status == RunStatus::finished)
-    user_tokens_.erase(row.run_id);
+    user_tokens_[row.root_run_id] = *append.user_token;
+  else if (ends_token(row))
+    user_tokens_.erase(row.root_run_id);
 }
 
 // --- reading
@@ -212,13 +221,25 @@ Result<std::vector<ApprovalRow>> MemoryJournal::approvals(const ApprovalQuery& q
   auto at = query.after ? approvals_.lower_bound({*query.after, RunId{}}) : approvals_.end();
   std::vector<ApprovalRow> rows;
   while (at != approvals_.begin() && rows.size() < query.limit)
-    if (--at; matches(query, at->second)) rows.push_back(at->second);
+    if (--at; matches(query, at->second) && (!query.run_id || is_within(at->second.run_id, *query.run_id)))
+      rows.push_back(at->second);
   return rows;
+}
+
+bool MemoryJournal::is_within(RunId run, const RunId& top) const {
+  while (run != top) {
+    const auto found = runs_.find(run);
+    if (found == runs_.end() || !found->second.row.parent_run_id) return false;
+    run = *found->second.row.parent_run_id;
+  }
+  return true;
 }
 
 Result<std::string> MemoryJournal::user_token(const RunId& run) {
   const std::lock_guard lock(mutex_);
-  const auto found = user_tokens_.find(run);
+  const auto stored = runs_.find(run);
+  if (stored == runs_.end() || stored->second.row.status == RunStatus::finished) return no_user_token(run);
+  const auto found = user_tokens_.find(stored->second.row.root_run_id);
   if (found == user_tokens_.end()) return no_user_token(run);
   return found->second;
 }

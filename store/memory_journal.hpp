@@ -58,6 +58,9 @@ class MemoryJournal final : public Journal {
   Result<Committed> commit_one(const Commit& commit);
   Result<std::optional<RunId>> check_claim(const IdempotencyClaim& claim) const;
   Result<void> check(const Commit& commit) const;
+  Result<void> check_token(const RunAppend& append) const;
+  /// Whether `run` is `top`, or below it.
+  bool is_within(RunId run, const RunId& top) const;
   void write(const RunAppend& append);
 
   std::mutex mutex_;

@@ -92,8 +92,7 @@ bool matches(const RunQuery& query, const RunRow& row) {
 }
 
 bool matches(const ApprovalQuery& query, const ApprovalRow& row) {
-  return row.team == query.team && (!query.status || row.status == *query.status) &&
-         (!query.run_id || row.run_id == *query.run_id);
+  return row.team == query.team && (!query.status || row.status == *query.status);
 }
 
 bool is_team_name(std::string_view team) {
@@ -102,6 +101,14 @@ bool is_team_name(std::string_view team) {
 
 bool keeps_token(const RunAppend& append) {
   return append.user_token && append.row.status != RunStatus::finished;
+}
+
+bool ends_token(const RunRow& row) {
+  return row.status == RunStatus::finished && row.run_id == row.root_run_id;
+}
+
+tl::unexpected<Error> root_is_over(const RunRow& row) {
+  return conflict(row.run_id, fmt::format("its root {} does not run", to_string(row.root_run_id)));
 }
 
 Result<void> check_after(const RunQuery& query, const RunRow* after) {

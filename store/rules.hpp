@@ -33,6 +33,9 @@ bool is_team_name(std::string_view team);
 /// Whether the append's token is stored: that of a run that it finishes is not.
 bool keeps_token(const RunAppend& append);
 
+/// Whether the token goes with the run: a tree has one, and it is its root's.
+bool ends_token(const RunRow& row);
+
 /// Errors: invalid_cursor, where the run that `after` names is not one of the list's team.
 Result<void> check_after(const RunQuery& query, const RunRow* after);
 
@@ -43,6 +46,8 @@ tl::unexpected<Error> quarantined(const RunId& run, const Error& why);
 tl::unexpected<Error> no_such_artifact(const ArtifactId& id);
 tl::unexpected<Error> no_such_approval(const RunId& run, const ApprovalId& id);
 tl::unexpected<Error> no_user_token(const RunId& run);
+/// A token for a run below a root that does not run.
+tl::unexpected<Error> root_is_over(const RunRow& row);
 tl::unexpected<Error> artifact_exists(const ArtifactId& id);
 tl::unexpected<Error> definition_exists(const DefinitionPut& put);
 tl::unexpected<Error> key_was_used(const IdempotencyClaim& claim, const RunId& holder);

@@ -96,6 +96,35 @@ TEST_P(ApprovalContract, ListsTheApprovalsOfARunAndOfOneStatusInIt) {
   EXPECT_THAT(listed(query), IsEmpty());
 }
 
+TEST_P(ApprovalContract, ListsTheApprovalsOfARunWithThoseOfAllRunsBelowIt) {
+  Story root(1), other(5);
+  Story child(2), sibling(3), grandchild(4);
+  child.below(root), sibling.below(root), grandchild.below(child);
+  must(root.commit_with_approval(4));
+  must(child.commit_with_approval(2));
+  must(sibling.commit_with_approval(5, ApprovalStatus::decided));
+  must(grandchild.commit_with_approval(3));
+  must(other.commit_with_approval(1));
+  must(grandchild.commit_with_approval(6));
+  const auto listed_of = [&](const Story& story, std::optional<ApprovalStatus> status = {}) {
+    ApprovalQuery query = approvals_of("payments", status);
+    query.run_id = story.id();
+    query.limit = 2;
+    std::vector<ApprovalId> all;
+    for (auto page = listed(query); !page.empty(); page = listed(query)) {
+      all.insert(all.end(), page.begin(), page.end());
+      query.after = page.back();
+    }
+    return all;
+  };
+  EXPECT_THAT(listed_of(root),
+              ElementsAre(approval_id(6), approval_id(5), approval_id(4), approval_id(3), approval_id(2)));
+  EXPECT_THAT(listed_of(root, ApprovalStatus::decided), ElementsAre(approval_id(5)));
+  EXPECT_THAT(listed_of(child), ElementsAre(approval_id(6), approval_id(3), approval_id(2)));
+  EXPECT_THAT(listed_of(grandchild), ElementsAre(approval_id(6), approval_id(3)));
+  EXPECT_THAT(listed_of(sibling), ElementsAre(approval_id(5)));
+}
+
 TEST_P(ApprovalContract, MergesTheListsOfAllStatuses) {
   Story story(1);
   Commit commit = story.commit();
@@ -172,6 +201,46 @@ TEST_P(ApprovalContract, ForgetsTheUserTokenOfARunThatFinishes) {
   must(once.commit_with_token("second"));
   EXPECT_EQ(journal().user_token(once.id()).error().code, ErrorCode::not_found);
   EXPECT_EQ(*journal().user_token(other.id()), "others");
+}
+
+TEST_P(ApprovalContract, KeepsOneUserTokenForATreeUntilItsRootFinishes) {
+  Story root(1), other(4);
+  Story child(2), grandchild(3);
+  child.below(root), grandchild.below(child);
+  must(root.commit_with_token("first"));
+  must(other.commit_with_token("others"));
+  must(child.commit());
+  must(grandchild.commit());
+  for (const Story* story : {&root, &child, &grandchild})
+    EXPECT_EQ(*journal().user_token(story->id()), "first");
+  must(grandchild.commit_with_token("fresh"));
+  for (const Story* story : {&root, &child, &grandchild})
+    EXPECT_EQ(*journal().user_token(story->id()), "fresh");
+  EXPECT_EQ(*journal().user_token(other.id()), "others");
+
+  grandchild.row().status = RunStatus::finished;
+  must(grandchild.commit());
+  EXPECT_EQ(journal().user_token(grandchild.id()).error().code, ErrorCode::not_found) << "it needs none";
+  EXPECT_EQ(*journal().user_token(child.id()), "fresh");
+  EXPECT_EQ(*journal().user_token(root.id()), "fresh");
+  child.row().status = RunStatus::finished;
+  must(child.commit_with_token("last words"));
+  EXPECT_EQ(*journal().user_token(root.id()), "fresh");
+  root.row().status = RunStatus::finished;
+  must(root.commit());
+  EXPECT_EQ(journal().user_token(root.id()).error().code, ErrorCode::not_found);
+}
+
+TEST_P(ApprovalContract, RefusesATokenThatNoRootWouldTakeAway) {
+  Story root(1);
+  Story child(2), orphan(3);
+  child.below(root), orphan.below(Story(9));
+  root.row().status = RunStatus::finished;
+  must(root.commit());
+  must(child.commit());
+  EXPECT_EQ(refusal(child.commit_with_token("late")), ErrorCode::conflict);
+  EXPECT_EQ(refusal(orphan.commit_with_token("nobody's")), ErrorCode::conflict);
+  EXPECT_EQ(journal().user_token(child.id()).error().code, ErrorCode::not_found);
 }
 
 INSTANTIATE_TEST_SUITE_P(Both, ApprovalContract, both_journals(), journal_name);

@@ -81,6 +81,14 @@ class Story {
 
   RunRow& row() { return row_; }
 
+  /// Makes it a run that `parent` has started.
+  Story& below(const Story& parent) {
+    row_.parent_run_id = parent.row_.run_id;
+    row_.root_run_id = parent.row_.root_run_id;
+    row_.depth = parent.row_.depth + 1;
+    return *this;
+  }
+
   const RunId& id() const { return row_.run_id; }
 
   const std::vector<Record>& records() const { return records_; }
