@@ -136,6 +136,7 @@ class CommandLine {
     verb->add_option("--status", list_.status, "queued, running, paused or finished");
     verb->add_option("--agent", list_.agent_id, "Runs of this agent");
     verb->add_option("--user", list_.user_id, "Runs on behalf of this user");
+    verb->add_option("--parent", list_.parent_run_id, "Runs that this run has started");
     verb->add_option("--stop-reason", list_.stop_reason, "final_answer, cancelled, …");
     verb->add_option("--since", list_.since, "Created at or after this time (RFC 3339)");
     verb->add_option("--until", list_.until, "Created before this time");
@@ -147,9 +148,10 @@ class CommandLine {
         runs, "show", "All about one run", [this](Context& context) { return show_run(context, run_id_); });
 
     verb = on_run(runs, "tail", "Follow its events", [this](Context& context) {
-      return tail_run(context, run_id_, after_);
+      return tail_run(context, run_id_, after_, children_);
     });
     verb->add_option("--after", after_, "Only events with a higher number");
+    verb->add_flag("--children", children_, "Also those of the runs below it");
 
     verb = on_run(
         runs, "cancel", "Stop it", [this](Context& context) { return cancel_run(context, run_id_, text_); });
@@ -301,6 +303,7 @@ class CommandLine {
   ApprovalOptions approval_;
   std::string run_id_, call_id_, text_;
   std::uint64_t after_ = 0;
+  bool children_ = false;
   bool happened_ = false, did_not_happen_ = false;
   JournalOptions journal_;
   std::string team_, key_id_;

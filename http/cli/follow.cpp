@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <optional>
 #include <thread>
 
@@ -36,10 +37,11 @@ class Following {
     auto give_up_at = Clock::now() + std::chrono::milliseconds(options_.patience_ms);
     auto pause = pause_min;
     bool was_there = options_.was_there;
+    const auto events = path_ + (options_.children ? "/events?children=true" : "/events");
     for (;;) {
       const auto seen = after_;
-      const auto end = api_.stream(
-          path_ + "/events", after_, [&](auto type, const auto& data) { return take(type, data); });
+      const auto end =
+          api_.stream(events, after_, [&](auto type, const auto& data) { return take(type, data); });
       if (stop_reason_) return status_of(*stop_reason_);
       if (end && *end == ApiClient::StreamEnd::empty) return outcome_of_row();
       if (!end && (end.error().status != ExitStatus::unreachable || !was_there))
@@ -66,11 +68,13 @@ class Following {
     }
     const Fields event(data);
     const auto seq = event.number("seq");
-    // Events of descendants carry no number of this run.
-    if (seq > 0 && seq <= after_) return true;  // seen before
-    if (seq > 0) after_ = seq;
+    const auto below = event.text("run_id");
+    // A run below is shown from its first event again when a stream is taken up while it goes on.
+    auto& seen = below.empty() ? after_ : below_[below];
+    if (seq > 0 && seq <= seen) return true;
+    seen = std::max(seen, seq);
     follower_.on_event(type, data);
-    if (type == "run.finished" && seq > 0) stop_reason_ = event.text("stop_reason");
+    if (type == "run.finished" && below.empty() && seq > 0) stop_reason_ = event.text("stop_reason");
     return !stop_reason_;
   }
 
@@ -85,6 +89,7 @@ class Following {
   FollowOptions options_;
   const Follower& follower_;
   std::uint64_t after_;
+  std::map<std::string, std::uint64_t> below_;  ///< the newest seq seen of each run below
   std::optional<std::string> stop_reason_;
 };
 

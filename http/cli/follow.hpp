@@ -1,6 +1,7 @@
 #pragma once
 // A run's events from where one left off to its end. A broken stream is taken up again after the last event
-// that was seen, so that a restart of the server loses none and shows none twice.
+// that was seen, so that a restart of the server loses none and shows none twice. Events of the runs below it
+// are told apart by their `run_id`: without `children` there are only those of their approvals.
 
 #include <cstdint>
 #include <functional>
@@ -22,6 +23,7 @@ struct Follower {
 
 struct FollowOptions {
   std::uint64_t after = 0;
+  bool children = false;               ///< all events of the runs below it, too
   bool was_there = false;              ///< the server has answered before: it is worth waiting for
   std::int64_t patience_ms = 300'000;  ///< how long a server may be away before this gives up
 };

@@ -15,6 +15,7 @@ namespace ratchet::cli {
 
 namespace {
 
+constexpr std::size_t id_end = 6;             // characters of an id that tell the runs of a tree apart
 constexpr std::size_t shown_bytes_max = 400;  // of a text below its event; the API has all of it
 
 constexpr std::string_view dim = "\x1b[2m", bold = "\x1b[1m", plain = "\x1b[0m";
@@ -68,21 +69,27 @@ void EventPrinter::below(std::string_view text, std::size_t bytes_max) {
 
 void EventPrinter::event(std::string_view type, const std::string& data) {
   const Fields event(data);
-  if (type == "tool.requested") tools_[event.text("call_id")] = event.text("tool");
+  const auto run = event.text("run_id");
+  auto& tools = tools_[run];
+  if (type == "tool.requested") tools[event.text("call_id")] = event.text("tool");
   const bool was_live = shown_ > 0;
   if (was_live) out_ << "\n";
   shown_ = 0;
-  const auto text = event_text(type, event, tools_);
-  line(event.number("seq"), harmless(type), harmless(event.is_json() ? text.line : data));
+  const auto text = event_text(type, event, tools);
+  std::string words = event.is_json() ? text.line : data;
+  if (!run.empty())
+    words = fmt::format("[…{}] {}", run.substr(run.size() - std::min(run.size(), id_end)), words);
+  line(event.number("seq"), harmless(type), harmless(words));
   // The answer is what the run was for: all of it. What was shown live is not shown again.
-  if (!(type == "model.completed" && was_live))
-    below(harmless(text.below), type == "run.finished" ? std::string::npos : shown_bytes_max);
+  if (!(type == "model.completed" && was_live && run.empty()))
+    below(harmless(text.below), type == "run.finished" && run.empty() ? std::string::npos : shown_bytes_max);
   out_.flush();
 }
 
 void EventPrinter::delta(const std::string& data) {
   if (!style_.live) return;
   const Fields delta(data);
+  if (!delta.text("run_id").empty()) return;  // several at once cannot be shown as they are written
   const auto reply = delta.text("step") + "/" + delta.text("attempt");
   if (reply != reply_) {
     if (shown_ > 0) out_ << "\n";

@@ -21,7 +21,8 @@ Style terminal_style();
 /// `text` without control characters other than line feed and tab.
 std::string harmless(std::string_view text);
 
-/// Writes the events of one run, one line each, with what was said and returned indented below.
+/// Writes the events of one run, one line each, with what was said and returned indented below; those of runs
+/// below it with the end of their id.
 class EventPrinter {
  public:
   EventPrinter(std::ostream& out, Style style);
@@ -37,9 +38,9 @@ class EventPrinter {
 
   std::ostream& out_;
   Style style_;
-  std::map<std::string, std::string> tools_;  // by call id
-  std::uint64_t shown_ = 0;                   // bytes of the reply under way
-  std::string reply_;                         // step and attempt of it
+  std::map<std::string, std::map<std::string, std::string>> tools_;  // by run below and call id
+  std::uint64_t shown_ = 0;                                          // bytes of the reply under way
+  std::string reply_;                                                // step and attempt of it
 };
 
 /// A JSON value as indented lines of `key: value`.

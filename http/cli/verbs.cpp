@@ -82,6 +82,7 @@ Done list_runs(Context& context, const ListOptions& options) {
   const std::pair<const char*, const std::string&> filters[] = {{"status", options.status},
                                                                 {"agent_id", options.agent_id},
                                                                 {"user_id", options.user_id},
+                                                                {"parent_run_id", options.parent_run_id},
                                                                 {"stop_reason", options.stop_reason},
                                                                 {"since", options.since},
                                                                 {"until", options.until},
@@ -92,8 +93,15 @@ Done list_runs(Context& context, const ListOptions& options) {
 }
 
 Done show_run(Context& context, const std::string& run_id) {
-  return say(
+  const auto shown = say(
       context, context.api.get(run_path(run_id)), [&](const auto& body) { print_value(context.out, body); });
+  if (!shown || context.json) return shown;
+  const auto children = context.api.get(fmt::format("/v1/runs?limit=200&parent_run_id={}", encoded(run_id)));
+  if (!children) return tl::unexpected(children.error());
+  if (Fields(*children).text("items") == "[]") return shown;
+  context.out << "children:\n";
+  print_runs(context.out, *children);
+  return shown;
 }
 
 Done cancel_run(Context& context, const std::string& run_id, const std::string& reason) {

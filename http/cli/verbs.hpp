@@ -45,13 +45,15 @@ struct StartOptions {
 Done start_run(Context& context, const StartOptions& options);
 
 struct ListOptions {
-  std::string status, agent_id, user_id, stop_reason, since, until, cursor;
+  std::string status, agent_id, user_id, parent_run_id, stop_reason, since, until, cursor;
   std::uint32_t limit = 50;
 };
 
 Done list_runs(Context& context, const ListOptions& options);
+/// With the runs that it has started.
 Done show_run(Context& context, const std::string& run_id);
-Done tail_run(Context& context, const std::string& run_id, std::uint64_t after);
+/// `children`: with the events of the runs below it.
+Done tail_run(Context& context, const std::string& run_id, std::uint64_t after, bool children);
 Done cancel_run(Context& context, const std::string& run_id, const std::string& reason);
 /// `content` as `StartOptions::input`.
 Done send_message(Context& context,

@@ -45,6 +45,10 @@ std::string start_body(const StartOptions& options, const std::string& input) {
   return json + "}";
 }
 
+void hint_of_approval(Context& context, const std::string& run_id, const std::string& approval_id) {
+  context.err << fmt::format("decide with: ratchet approvals approve|reject {} {}\n", run_id, approval_id);
+}
+
 /// What a person can do about a run that waits.
 void hint(Context& context, const std::string& run_id, const std::string& data) {
   for (const auto& reason : Fields(data).texts("reasons")) {
@@ -52,7 +56,7 @@ void hint(Context& context, const std::string& run_id, const std::string& data) 
       context.err << fmt::format("answer with: ratchet runs message {} TEXT\n", run_id);
     if (reason == "approval")
       for (const auto& approval : Fields(data).texts("approval_ids"))
-        context.err << fmt::format("decide with: ratchet approvals approve|reject {} {}\n", run_id, approval);
+        hint_of_approval(context, run_id, approval);
     if (reason == "operator") context.err << fmt::format("go on with: ratchet runs resume {}\n", run_id);
     if (reason == "unknown_outcome")
       context.err << fmt::format(
@@ -71,7 +75,12 @@ Done follow(Context& context, const std::string& run_id, const FollowOptions& op
       printer.delta(data);
     else
       printer.event(type, data);
-    if (type == "run.paused" && !context.json) hint(context, run_id, data);
+    if (context.json) return;
+    const auto below = Fields(data).text("run_id");
+    if (type == "run.paused") hint(context, below.empty() ? run_id : below, data);
+    // That the run below has paused is not shown otherwise.
+    if (type == "approval.required" && !below.empty() && !options.children)
+      hint_of_approval(context, below, Fields(data).text("approval_id"));
   };
   std::uint64_t broken_after = ~0ull;
   follower.on_break = [&](const std::string& why, std::uint64_t after) {
@@ -100,8 +109,8 @@ Done start_run(Context& context, const StartOptions& options) {
   return follow(context, run_id, {.after = 0, .was_there = true});
 }
 
-Done tail_run(Context& context, const std::string& run_id, std::uint64_t after) {
-  return follow(context, run_id, {.after = after, .was_there = false});
+Done tail_run(Context& context, const std::string& run_id, std::uint64_t after, bool children) {
+  return follow(context, run_id, {.after = after, .children = children, .was_there = false});
 }
 
 }  // namespace ratchet::cli

@@ -188,6 +188,30 @@ TEST(CommandLine, JsonPrintsWhatTheApiReturnedRefusalsToo) {
   EXPECT_EQ(ran.err, "ratchet: no run (unknown_run)\n");
 }
 
+TEST(CommandLine, ARunIsShownWithTheRunsThatItHasStarted) {
+  const auto shown = [](const std::string& children, std::vector<const char*> more) {
+    // Both on one connection: the client keeps it.
+    auto script = reply(R"({"run_id":"run_1"})");
+    script.pop_back();
+    const auto second = reply(children);
+    script.insert(script.end(), second.begin(), second.end());
+    ByteServer server({script});
+    const auto url = "http://" + server.host_port();
+    std::vector<const char*> words{"runs", "show", "run_1", "--url", url.c_str()};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto ran = ratchet_command(words);
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    if (server.requests().size() > 1) {
+      EXPECT_THAT(server.requests().at(1).head, HasSubstr("GET /v1/runs?limit=200&parent_run_id=run_1 "));
+    }
+    return ran.out;
+  };
+  const auto children = R"({"items":[{"run_id":"run_2","status":"running"}],"next_cursor":null})";
+  EXPECT_THAT(shown(children, {}), AllOf(HasSubstr("children:\n"), HasSubstr("run_2")));
+  EXPECT_EQ(shown(R"({"items":[],"next_cursor":null})", {}), "run_id: run_1\n");
+  EXPECT_EQ(shown(children, {"--json"}), "{\"run_id\":\"run_1\"}\n") << "what the API said of it";
+}
+
 TEST(CommandLine, AFreshTokenComesFromTheEnvironmentAndNotFromTheArguments) {
   ByteServer server({reply(R"({"seq":7})", "202 Accepted")});
   const auto url = "http://" + server.host_port();
@@ -237,6 +261,32 @@ TEST(Print, AnEventIsALineWithItsTextBelow) {
       "   6  tool.result       artifact_search ok, 7 bytes, 2 ms\n"
       "      a\n"
       "      b\n");
+}
+
+TEST(Print, EventsOfARunBelowCarryTheEndOfItsId) {
+  const Style live{.colour = false, .live = true};
+  EXPECT_EQ(
+      printed(
+          {{"subagent.started",
+            R"({"seq":5,"agent":"helper","agent_version":2,"child_run_id":"run_01ABCDEF","share":{"steps":7,"tokens":900,"usd":"0.25"},"deadline_at":"T"})"},
+           {"model.delta", R"({"step":1,"attempt":1,"index":0,"text":"own"})"},
+           {"model.delta", R"({"run_id":"run_01ABCDEF","step":1,"attempt":1,"index":0,"text":"not"})"},
+           {"tool.requested",
+            R"({"run_id":"run_01ABCDEF","seq":3,"call_id":"c1","tool":"other","args":{},"verdict":{"decision":"allow"}})"},
+           {"model.completed",
+            R"({"run_id":"run_01ABCDEF","seq":4,"stop_reason":"end_turn","content":[{"type":"text","text":"below"}]})"},
+           {"tool.planned", R"({"seq":6,"call_id":"c1","attempt":1})"},
+           {"subagent.finished",
+            R"({"seq":7,"child_run_id":"run_01ABCDEF","stop_reason":"final_answer","used":{"steps":1,"tokens":40,"usd":"0.01"},"result":[{"type":"text","text":"It is so."}]})"}},
+          live),
+      "   5  subagent.started  helper version 2 as run_01ABCDEF: 7 steps, 900 tokens, $0.25, until T\n"
+      "      own\n"
+      "   3  tool.requested    […ABCDEF] other {} → allow\n"
+      "   4  model.completed   […ABCDEF] end_turn,  tokens in,  out, $,  ms\n"
+      "      below\n"
+      "   6  tool.planned      , attempt 1\n"
+      "   7  subagent.finished  run_01ABCDEF: final_answer after 1 steps, 40 tokens, $0.01\n"
+      "      It is so.\n");
 }
 
 TEST(Print, WhatAModelWroteCannotDriveTheTerminal) {

@@ -73,6 +73,28 @@ TEST(Follow, ReadsARunToItsAnswer) {
   EXPECT_THAT(followed.request(0), HasSubstr("Last-Event-ID: 0"));
 }
 
+std::string below(int seq, const std::string& type) {
+  return "event: " + type + "\ndata: {\"run_id\":\"run_2\",\"seq\":" + std::to_string(seq) + "}\n\n";
+}
+
+TEST(Follow, TellsEventsOfRunsBelowFromItsOwnAndShowsNoneOfThemTwice) {
+  Followed followed(
+      {stream(event(1, "run.started") + below(1, "run.started") + below(2, "run.paused") +
+              event(2, "model.requested")),
+       stream(below(1, "run.started") + below(2, "run.paused") + below(3, "run.finished") + finished)},
+      {.children = true, .patience_ms = 60'000});
+  EXPECT_EQ(followed.outcome.value(), ExitStatus::done) << "its own end, and no other";
+  EXPECT_THAT(followed.events,
+              ElementsAre(R"(run.started{"seq":1})",
+                          R"(run.started{"run_id":"run_2","seq":1})",
+                          R"(run.paused{"run_id":"run_2","seq":2})",
+                          R"(model.requested{"seq":2})",
+                          R"(run.finished{"run_id":"run_2","seq":3})",
+                          R"(run.finished{"seq":4,"stop_reason":"final_answer"})"));
+  EXPECT_THAT(followed.request(0), HasSubstr("GET /v1/runs/run_1/events?children=true HTTP/1.1"));
+  EXPECT_THAT(followed.request(1), HasSubstr("Last-Event-ID: 2"));
+}
+
 TEST(Follow, GoesOnAfterTheLastWholeEventAndShowsNoneTwice) {
   Followed followed({stream(event(1, "run.started") + event(2, "model.requested") +
                             "id: 3\nevent: model.completed\ndata: {\"se"),
