@@ -105,6 +105,14 @@ class Metrics::Impl {
         .Increment();
   }
 
+  void on(const RunRow& row, Timestamp, const SubagentStarted&) {
+    subagents_started_.Add({{"depth", std::to_string(row.depth + 1)}}).Increment();
+  }
+
+  void on(const RunRow&, Timestamp, const SubagentFinished& finished) {
+    subagents_finished_.Add({{"outcome", std::string(name(finished.stop_reason))}}).Increment();
+  }
+
   void on(const RunRow&, Timestamp, const CallUnknown&) { unknown_calls_.Increment(); }
 
   void on(const RunRow&, Timestamp, const RunResumed& resumed) {
@@ -225,6 +233,11 @@ class Metrics::Impl {
   Family<Counter>& approvals_decided_ =
       counters("ratchet_approvals_decided_total", "Approvals, by how they ended");
   Family<Counter>& resumes_ = counters("ratchet_resumes_total", "Runs that went on after a pause");
+
+  Family<Counter>& subagents_started_ =
+      counters("ratchet_subagents_started_total", "Runs that runs have started, by how far below the root");
+  Family<Counter>& subagents_finished_ = counters(
+      "ratchet_subagents_finished_total", "Runs below others whose end their parent knows, by stop reason");
 
   Family<Counter>& hook_calls_ =
       counters("ratchet_hook_calls_total", "Hooks that were asked, by what they answered");

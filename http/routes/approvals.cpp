@@ -8,6 +8,7 @@
 #include "http/routes/route.hpp"
 #include "http/server/workers.hpp"
 #include "runtime/json/object.hpp"
+#include "runtime/limits.hpp"
 
 namespace ratchet {
 
@@ -58,20 +59,34 @@ struct Named {
   ApprovalId approval;
 };
 
-/// What the path names. Errors: invalid_id.
-Result<Named> named(const Call& call) {
-  const auto run = run_id_of(call);
-  if (!run) return tl::unexpected(run.error());
+/// The approval that the path names, by the run that asks: the path's, or one below it. Errors: invalid_id,
+/// unknown_run, unknown_approval.
+Result<Named> find_approval(Api& api, const Call& call) {
   const auto approval = parse_id<ApprovalKind>(call.ids.at(1));
   if (!approval) return tl::unexpected(approval.error());
-  return Named{*run, *approval};
+  const auto run = find_run(api, call);
+  if (!run) return tl::unexpected(run.error());
+  if (api.journal.approval(run->run_id, *approval)) return Named{run->run_id, *approval};
+  ApprovalQuery query;
+  query.team = run->team;
+  query.run_id = run->run_id;
+  query.limit = limits::list_items_max;
+  while (true) {
+    const auto page = api.journal.approvals(query);
+    if (!page) return tl::unexpected(page.error());
+    for (const ApprovalRow& row : *page)
+      if (row.approval_id == *approval) return Named{row.run_id, *approval};
+    // Newest first: what is older than the one that is looked for is not looked through.
+    if (page->size() < query.limit || page->back().approval_id < *approval) break;
+    query.after = page->back().approval_id;
+  }
+  return fail(ErrorCode::unknown_approval,
+              fmt::format("{} has no {}", to_string(run->run_id), to_string(*approval)));
 }
 
 Result<Response> get(Api& api, const Call& call) {
-  const auto path = named(call);
+  const auto path = find_approval(api, call);
   if (!path) return tl::unexpected(path.error());
-  const auto run = find_run(api, call);
-  if (!run) return tl::unexpected(run.error());
   const auto row = api.journal.approval(path->run, path->approval);
   if (!row) return tl::unexpected(row.error());
   auto body = render_approval(api, *row);
@@ -92,10 +107,10 @@ Result<Response> answer_decided(Api& api, const Named& path) {
 }
 
 void decide(Api& api, CallPtr call, Done done) {
-  const auto path = named(*call);
-  if (!path) return done(tl::unexpected(path.error()));
   auto body = read_decision(call->request);
   if (!body) return done(tl::unexpected(body.error()));
+  const auto path = find_approval(api, *call);
+  if (!path) return done(tl::unexpected(path.error()));
   DecideApproval command;
   command.team = call->client.team;
   command.run_id = path->run;

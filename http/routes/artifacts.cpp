@@ -174,7 +174,7 @@ Result<JournalReader::ArtifactInfo> find_artifact(Api& api, const Call& call, co
 Result<std::shared_ptr<const Redactor>> redactor_of(Api& api, const Call& call, const RunId& run) {
   const auto row = api.journal.row(run);
   if (!row) return tl::unexpected(row.error());
-  const auto view = view_of(api, call, *row);
+  const auto view = view_of(api, call.client, *row);
   if (!view) return tl::unexpected(view.error());
   if (!*view) return nullptr;
   if ((*view)->has_hiding_tools())

@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "http/routes/event_pages.hpp"
 #include "http/routes/parameters.hpp"
 #include "http/routes/reads.hpp"
 #include "http/routes/route.hpp"
 #include "http/server/event_stream.hpp"
-#include "runtime/event/json.hpp"
-#include "runtime/json/object.hpp"
 #include "runtime/limits.hpp"
 
 namespace ratchet {
@@ -60,7 +59,7 @@ Result<EventSelection> read_selection(const Call& call, const RunId& run) {
   const auto children = query.get("children").value_or("false");
   if (children != "true" && children != "false")
     return fail(ErrorCode::invalid_request, "children: expected true or false");
-  return EventSelection{run, *after, std::move(*types), nullptr};
+  return EventSelection{run, *after, std::move(*types), children == "true"};
 }
 
 Result<Response> stream(Api& api, const RunRow& row, EventSelection selection) {
@@ -80,27 +79,7 @@ Result<Response> stream(Api& api, const RunRow& row, EventSelection selection) {
 Result<Response> page(Api& api, const Call& call, const EventSelection& selection) {
   const auto limit = integer_parameter(call.target.query, "limit", 1, limits::events_page_max);
   if (!limit) return tl::unexpected(limit.error());
-  const auto items_max = static_cast<std::size_t>(limit->value_or(limits::events_page_default));
-  std::string items = "[";
-  std::size_t count = 0;
-  const auto read = each_event(api.journal, selection.run, selection.after + 1, [&](const Event& event) {
-    if (!selection.wants(type_name(event))) return true;
-    if (count > 0) items += ',';
-    const std::size_t at = items.size();
-    write_json(event, items);
-    if (selection.view)
-      if (auto shown = selection.view->json(std::string_view(items).substr(at)))
-        items.replace(at, std::string::npos, *shown);
-    return ++count < items_max && items.size() < limits::events_page_bytes_max;
-  });
-  if (!read) return tl::unexpected(read.error());
-  items += ']';
-  // Read after the events, so that no item is newer than it says.
-  const auto row = api.journal.row(selection.run);
-  if (!row) return tl::unexpected(row.error());
-  return json_response(200, json_object([&](JsonObject& body) {
-                         body.raw("items", items).number("last_seq", row->last_seq);
-                       }));
+  return events_page(api, selection, static_cast<std::size_t>(limit->value_or(limits::events_page_default)));
 }
 
 Result<Response> events(Api& api, const Call& call) {
@@ -108,9 +87,11 @@ Result<Response> events(Api& api, const Call& call) {
   if (!row) return tl::unexpected(row.error());
   auto selection = read_selection(call, row->run_id);
   if (!selection) return tl::unexpected(selection.error());
-  auto view = view_of(api, call, *row);
-  if (!view) return tl::unexpected(view.error());
-  selection->view = std::move(*view);
+  // What is wrong with the run itself is answered now; a stream could only end.
+  if (const auto view = view_of(api, call.client, *row); !view) return tl::unexpected(view.error());
+  selection->view_of = [&api, client = call.client](const RunRow& shown) {
+    return view_of(api, client, shown);
+  };
   switch (wanted_form(call.request)) {
     case Form::stream:
       if (call.target.query.get("limit"))

@@ -1,9 +1,12 @@
 #include "http/routes/reads.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "http/catalog.hpp"
 #include "runtime/json/object.hpp"
+#include "runtime/limits.hpp"
 
 namespace ratchet {
 
@@ -35,12 +38,13 @@ std::string render_budgets(const RunRow& row) {
   });
 }
 
+/// With what the runs below it used that are over: it comes out of the run's budgets.
 std::string render_used(const RunRow& row) {
   return json_object([&](JsonObject& used) {
-    used.number("steps", row.step)
-        .number("tokens", row.usage.total())
+    used.number("steps", row.step + row.subagents.steps)
+        .number("tokens", row.usage.total() + row.subagents.tokens)
         .number("seconds", row.seconds_used)
-        .money("usd", row.cost_usd);
+        .money("usd", row.cost_usd + row.subagents.usd);
   });
 }
 
@@ -56,15 +60,42 @@ std::string render_report(const Report& report) {
   });
 }
 
+/// The open approvals of the runs below, oldest first.
+Result<std::vector<ApprovalRow>> pending_below(Api& api, const RunRow& row) {
+  std::vector<ApprovalRow> below;
+  if (row.status == RunStatus::finished) return below;  // all below it are over, too
+  ApprovalQuery query;
+  query.team = row.team;
+  query.status = ApprovalStatus::pending;
+  query.run_id = row.run_id;
+  query.limit = limits::list_items_max;
+  while (true) {
+    auto page = api.journal.approvals(query);
+    if (!page) return page;
+    for (ApprovalRow& approval : *page)
+      if (approval.run_id != row.run_id) below.push_back(std::move(approval));
+    if (page->size() < query.limit) break;
+    query.after = page->back().approval_id;
+  }
+  std::reverse(below.begin(), below.end());
+  return below;
+}
+
 /// What lists show of open approvals: enough to ask for them.
-std::string render_pending(const RunRow& row) {
-  std::string items;
-  append_json_array(items, row.pending_approvals, [&](std::string& out, const ApprovalId& id) {
-    out += json_object([&](JsonObject& item) {
-      item.text("approval_id", to_string(id)).text("run_id", to_string(row.run_id));
+std::string render_pending(const RunRow& row, const std::vector<ApprovalRow>& below) {
+  const auto item = [](const ApprovalId& id, const RunId& run) {
+    return json_object([&](JsonObject& object) {
+      object.text("approval_id", to_string(id)).text("run_id", to_string(run));
     });
-  });
-  return items;
+  };
+  std::vector<std::string> items;
+  for (const ApprovalId& id : row.pending_approvals)
+    items.push_back(item(id, row.run_id));
+  for (const ApprovalRow& approval : below)
+    items.push_back(item(approval.approval_id, approval.run_id));
+  std::string out;
+  append_json_array(out, items, [](std::string& to, const std::string& each) { to += each; });
+  return out;
 }
 
 void write_row(const RunRow& row, const std::string& pending, JsonObject& run) {
@@ -118,15 +149,15 @@ Result<RunRow> find_run(Api& api, const Call& call) {
   return row;
 }
 
-Result<std::shared_ptr<const RunView>> view_of(Api& api, const Call& call, const RunRow& row) {
-  if (call.client.may(Role::audit)) return nullptr;
+Result<std::shared_ptr<const RunView>> view_of(Api& api, const Client& client, const RunRow& row) {
+  if (client.may(Role::audit)) return nullptr;
   const auto agent = api.catalog.find(row.team, row.agent_id, row.agent_version);
   if (!agent) return tl::unexpected(agent.error());
   return std::make_shared<const RunView>(api.redactor, (*agent)->tools);
 }
 
 Result<std::string> shown_to(Api& api, const Call& call, const RunRow& row, std::string json) {
-  const auto view = view_of(api, call, row);
+  const auto view = view_of(api, call.client, row);
   if (!view) return tl::unexpected(view.error());
   auto shown = *view ? (*view)->json(json) : std::nullopt;
   return shown ? std::move(*shown) : std::move(json);
@@ -174,16 +205,33 @@ Result<std::optional<RunFinished>> find_end(JournalReader& journal, const RunRow
   return end;
 }
 
-std::string render_row(const RunRow& row) {
-  return json_object([&](JsonObject& run) { write_row(row, render_pending(row), run); });
+Result<std::string> render_row(Api& api, const RunRow& row) {
+  const auto below = pending_below(api, row);
+  if (!below) return tl::unexpected(below.error());
+  return json_object([&](JsonObject& run) { write_row(row, render_pending(row, *below), run); });
 }
 
-Result<std::string> render_run(Api& api, const RunRow& row, const std::optional<RunFinished>& end) {
+Result<std::string> render_run(Api& api,
+                               const Call& call,
+                               const RunRow& row,
+                               const std::optional<RunFinished>& end) {
   std::string pending = "[";
   for (const ApprovalId& id : row.pending_approvals) {
     const auto approval = api.journal.approval(row.run_id, id);
     if (!approval) return tl::unexpected(approval.error());
     const auto item = render_approval(api, *approval);
+    if (!item) return item;
+    if (pending.size() > 1) pending += ',';
+    pending += *item;
+  }
+  const auto below = pending_below(api, row);
+  if (!below) return tl::unexpected(below.error());
+  for (const ApprovalRow& approval : *below) {
+    auto item = render_approval(api, approval);
+    // Its tools are those of another agent, which hide other things.
+    const auto run = api.journal.row(approval.run_id);
+    if (!run) return tl::unexpected(run.error());
+    if (item) item = shown_to(api, call, *run, std::move(*item));
     if (!item) return item;
     if (pending.size() > 1) pending += ',';
     pending += *item;

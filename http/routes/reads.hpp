@@ -18,8 +18,8 @@ Result<RunId> run_id_of(const Call& call);
 /// Its row, if it is the team's. Errors: invalid_id, unknown_run.
 Result<RunRow> find_run(Api& api, const Call& call);
 
-/// How the client sees the run; null: every byte of it. Errors: those of finding the run's version.
-Result<std::shared_ptr<const RunView>> view_of(Api& api, const Call& call, const RunRow& row);
+/// How a client sees a run; null: every byte of it. Errors: those of finding the run's version.
+Result<std::shared_ptr<const RunView>> view_of(Api& api, const Client& client, const RunRow& row);
 
 /// A JSON text of the run as the client sees it. Errors: those of view_of.
 Result<std::string> shown_to(Api& api, const Call& call, const RunRow& row, std::string json);
@@ -36,10 +36,14 @@ Result<void> each_event(JournalReader& journal,
 /// How the run ended; nothing while it goes on.
 Result<std::optional<RunFinished>> find_end(JournalReader& journal, const RunRow& row);
 
-/// The run as the API shows it, without how it ended.
-std::string render_row(const RunRow& row);
-/// The same with `result` and `report`, and with what its approvals are about. Reads the journal.
-Result<std::string> render_run(Api& api, const RunRow& row, const std::optional<RunFinished>& end);
+/// The run as the API shows it, without how it ended. Reads the journal.
+Result<std::string> render_row(Api& api, const RunRow& row);
+/// The same with `result` and `report`, and with what its approvals, and those of the runs below it, are
+/// about: of those below as the client sees their runs.
+Result<std::string> render_run(Api& api,
+                               const Call& call,
+                               const RunRow& row,
+                               const std::optional<RunFinished>& end);
 
 /// An approval as the API shows it, with the arguments it is about. Reads the journal.
 Result<std::string> render_approval(Api& api, const ApprovalRow& row);

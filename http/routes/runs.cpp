@@ -175,8 +175,14 @@ Result<Response> list(Api& api, const Call& call) {
   if (!rows) return tl::unexpected(rows.error());
   const bool more = rows->size() > page->limit();
   if (more) rows->resize(page->limit());
-  std::string items;
-  append_json_array(items, *rows, [](std::string& out, const RunRow& row) { out += render_row(row); });
+  std::string items = "[";
+  for (const RunRow& row : *rows) {
+    const auto item = render_row(api, row);
+    if (!item) return tl::unexpected(item.error());
+    if (items.size() > 1) items += ',';
+    items += *item;
+  }
+  items += ']';
   return page->answer(items, more ? to_string(rows->back().run_id) : "");
 }
 
@@ -185,7 +191,7 @@ Result<Response> get(Api& api, const Call& call) {
   if (!row) return tl::unexpected(row.error());
   const auto end = find_end(api.journal, *row);
   if (!end) return tl::unexpected(end.error());
-  auto body = render_run(api, *row, *end);
+  auto body = render_run(api, call, *row, *end);
   if (body) body = shown_to(api, call, *row, std::move(*body));
   if (!body) return tl::unexpected(body.error());
   return json_response(200, std::move(*body));

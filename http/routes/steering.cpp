@@ -7,7 +7,9 @@
 #include "http/routes/reads.hpp"
 #include "http/routes/route.hpp"
 #include "http/routes/user.hpp"
+#include "http/server/workers.hpp"
 #include "runtime/json/object.hpp"
+#include "runtime/limits.hpp"
 
 namespace ratchet {
 
@@ -68,7 +70,46 @@ void resume(Api& api, CallPtr call, Done done) {
                       accepted(std::move(done)));
 }
 
-/// The answer is the node's: it knows whether the run has finished meanwhile, and has the token sealed.
+/// The runs of the row's tree that are not over, its own last.
+Result<std::vector<RunId>> others_and(Api& api, const RunRow& row) {
+  std::vector<RunId> tree{row.root_run_id}, live;
+  if (row.status == RunStatus::finished) tree.clear();  // it is refused, for all of them
+  for (std::size_t i = 0; i < tree.size(); ++i) {
+    const auto at = tree[i] == row.run_id ? Result<RunRow>(row) : api.journal.row(tree[i]);
+    if (!at) return tl::unexpected(at.error());
+    if (at->status == RunStatus::finished) continue;  // and all below it
+    if (at->run_id != row.run_id) live.push_back(at->run_id);
+    RunQuery query;
+    query.team = row.team;
+    query.parent_run_id = at->run_id;
+    query.limit = static_cast<std::size_t>(limits::children_max);
+    const auto children = api.journal.list(query);
+    if (!children) return tl::unexpected(children.error());
+    for (const RunRow& child : *children)
+      tree.push_back(child.run_id);
+  }
+  live.push_back(row.run_id);
+  return live;
+}
+
+/// Gives the token to one run after the other. What has ended meanwhile needs none; the last answers.
+void give_token(Api& api, ReplaceUserToken command, std::vector<RunId> rest, Done done) {
+  command.run_id = rest.front();
+  rest.erase(rest.begin());
+  const auto given = command;
+  api.node.replace_user_token(given, [&api, command, rest, done](Result<Accepted> reply) {
+    const bool over = !reply && reply.error().code == ErrorCode::run_finished;
+    if (rest.empty() || (!reply && !over)) return accepted(done)(std::move(reply));
+    // The node reads the journal before it takes a command, and this is its own thread.
+    const bool posted =
+        api.workers.post([&api, command, rest, done] { give_token(api, command, rest, done); });
+    if (!posted) done(fail(ErrorCode::too_many_requests, "too many requests wait for an answer"));
+  });
+}
+
+/// A tree has one token. Every run of it hears of the fresh one: one that waits for it goes on, and none goes
+/// by what an old one allowed. The answer is the node's: it knows whether the run has finished meanwhile, and
+/// has the token sealed.
 void refresh_token(Api& api, CallPtr call, Done done) {
   auto token = read_user_token(call->request);
   if (!token) return done(tl::unexpected(token.error()));
@@ -79,13 +120,17 @@ void refresh_token(Api& api, CallPtr call, Done done) {
       return done(fail(ErrorCode::invalid_user_token,
                        "the token is not of the user whom the run acts for",
                        "/user_token"));
-    api.node.replace_user_token({.team = call->client.team,
-                                 .run_id = row.run_id,
-                                 .token = token,
-                                 .scopes = std::move(user.scopes),
-                                 .expires_at = user.expires_at,
-                                 .from = call->client.id},
-                                accepted(done));
+    auto runs = others_and(api, row);
+    if (!runs) return done(tl::unexpected(runs.error()));
+    give_token(api,
+               {.team = call->client.team,
+                .run_id = row.run_id,
+                .token = token,
+                .scopes = std::move(user.scopes),
+                .expires_at = user.expires_at,
+                .from = call->client.id},
+               std::move(*runs),
+               done);
   });
 }
 

@@ -1,15 +1,15 @@
 #pragma once
 // A run's events as server-sent events (HTML living standard, "Server-sent events"): what the journal holds
-// from a seq on, then what is committed, without a gap and without repetition.
+// from a seq on, then what is committed, without a gap and without repetition; and among them what the runs
+// below it do (docs/subagents.md says when they are shown).
 //
-// The stream listens first and reads the journal second, in slices, one at a time and only when the client
-// has taken the slice before. What comes meanwhile waits in a bounded queue. The journal is always the truth:
-// where the queue does not continue what was shown, it is read again. A client that keeps up is fed from the
-// queue; when it falls too far behind there, the stream ends after a whole event, and the client resumes by
-// seq. So a reader costs bounded memory whatever it does.
+// Each run of the tree is followed by a `RunStream` of its own; the stream of the tree takes from them by
+// turns. A run begins to be shown with its parent's `subagent.started`, and the parent's `subagent.finished`
+// waits until all of it was shown. So the end of the run that was asked for is the end of the stream.
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -33,20 +33,24 @@ struct EventSources {
   JournalReader& journal;
   Workers& workers;
   StreamCounters& counters;
-  std::size_t queue_bytes_max = limits::stream_queue_bytes_max;
+  std::size_t queue_bytes_max = limits::stream_queue_bytes_max;  ///< of all runs of a stream together
 };
+
+/// How a run is shown; null: every byte. Called on a worker. Errors: those of finding the run's version.
+using ViewOf = std::function<Result<std::shared_ptr<const RunView>>(const RunRow&)>;
 
 struct EventSelection {
   RunId run;
-  std::uint64_t after = 0;                        ///< the newest seq that the client has
-  std::set<std::string> types;                    ///< empty: all of them
-  std::shared_ptr<const RunView> view = nullptr;  ///< how they are shown; null: every byte
+  std::uint64_t after = 0;      ///< the newest seq that the client has
+  std::set<std::string> types;  ///< empty: all of them
+  bool children = false;        ///< the runs below it too; otherwise of those only their `approval.*`
+  ViewOf view_of = nullptr;     ///< null: every byte is shown
 
   bool wants(std::string_view type) const { return types.empty() || types.contains(std::string(type)); }
-};
 
-/// One event as a frame on the wire, without the JSON and the end.
-std::string frame_head(std::uint64_t seq, std::string_view type);
+  /// What is wanted of the runs below; nothing: they need not be followed.
+  std::optional<std::set<std::string>> types_below() const;
+};
 
 std::shared_ptr<BodyStream> make_event_stream(EventSources sources, EventSelection selection);
 

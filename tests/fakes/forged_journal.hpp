@@ -14,10 +14,12 @@ class ForgedJournal final : public Journal {
   explicit ForgedJournal(Journal& real) : real_(real) {}
 
   std::function<void(std::vector<Record>&)> forge;
+  std::optional<RunId> unreadable;  ///< set while nobody reads
 
   Result<RunRow> row(const RunId& run) override { return real_.row(run); }
 
   Result<std::vector<Record>> records(const RunId& run, std::uint64_t seq, std::size_t bytes) override {
+    if (run == unreadable) return fail(ErrorCode::corrupt, "a page of it is damaged");
     auto records = real_.records(run, seq, bytes);
     if (records && forge) forge(*records);
     return records;

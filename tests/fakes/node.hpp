@@ -160,6 +160,40 @@ class FakeNode final : public Node {
     happen(run, {finished});
   }
 
+  /// A run of the same agent that `parent` starts.
+  RunId start_below(const RunId& parent) {
+    Stamp stamp{clock_.now(), system_entropy()};
+    const auto child = RunId::make(stamp);
+    RunStarted event;
+    {
+      const std::lock_guard lock(runs_mutex_);
+      event = *runs_.at(parent).state.started;
+    }
+    event.input = text_content("part of it");
+    event.parent_run_id = parent;
+    ++event.depth;
+    commit(child, {event}, 0, {}, {}).value();
+    SubagentStarted started;
+    started.call_id = "call_1_1";
+    started.child_run_id = child;
+    started.agent_id = event.agent_id;
+    started.agent_version = event.agent_version;
+    started.share = {5, 10'000, Usd{50'000'000}};
+    happen(parent, {started});
+    return child;
+  }
+
+  /// The end of a run below, and its parent hears of it.
+  void finish_below(const RunId& parent, const RunId& child, Share used = {1, 107, Usd{23'100'000}}) {
+    finish(child, "part is done");
+    SubagentFinished finished;
+    finished.call_id = "call_1_1";
+    finished.child_run_id = child;
+    finished.used = used;
+    finished.result = text_content("part is done");
+    happen(parent, {finished});
+  }
+
   // --- Node
 
   void start_run(StartRun command, Reply<RunAccepted> reply) override {

@@ -205,6 +205,22 @@ TEST_F(InspectionTest, UsageIsSummedByWhatIsAskedFor) {
   EXPECT_EQ(get("/v1/usage?group_by=colour").status, 400);
 }
 
+TEST_F(InspectionTest, MetricsCountRunsBelowByDepthAndEnd) {
+  RunRow row = journal.row(run).value();
+  row.depth = 1;
+  Event started, finished;
+  started.payload = SubagentStarted{};
+  SubagentFinished end;
+  end.stop_reason = StopReason::token_limit;
+  finished.payload = end;
+  for (const Event& event : {started, started, finished})
+    metrics.on_commit(row, {&event, 1});
+  const auto text = get("/metrics").raw.body;
+  EXPECT_NE(text.find(R"(ratchet_subagents_started_total{depth="2"} 2)"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"(ratchet_subagents_finished_total{outcome="token_limit"} 1)"), std::string::npos)
+      << text;
+}
+
 TEST_F(InspectionTest, MetricsNameNoTeamNoUserAndNoRun) {
   RunRow row = journal.row(run).value();
   Event event;
