@@ -91,7 +91,7 @@ class ApprovalShell {
     // rejection.
     if (approval->status != ApprovalStatus::pending || command().decision == ApprovalDecision::reject)
       return std::nullopt;
-    const auto book = parts_->books.get(run->team, run->agent_id, run->agent_version);
+    const auto book = parts_->books.get(*run);
     if (!book) return tl::unexpected(book.error());
     const bool hooks = command().edited_args && (*book)->has_pre_tool_hooks();
     if (!hooks && !parts_->driver.decision_point) return std::nullopt;
@@ -149,9 +149,9 @@ class ApprovalShell {
                         std::move(given.comment),
                         std::move(facts)};
     tell(supervisor_,
-         Route{given.run_id,
-               std::make_shared<Command>(
-                   Command{given.team, std::move(input), std::exchange(decision.reply, nullptr)})});
+         Forward{given.run_id,
+                 std::make_shared<Command>(
+                     Command{given.team, std::move(input), std::exchange(decision.reply, nullptr)})});
     handled();
   }
 

@@ -117,7 +117,7 @@ class HookJudge::State : public std::enable_shared_from_this<State> {
     const auto& hooks = asking.question.agent->definition.hooks;
     while (asking.hook < hooks.size()) {
       const HookRule& hook = hooks[asking.hook++];
-      if (hook.at != asking.at) continue;
+      if (hook.at != asking.at || (asking.question.replay && hook.kind == HookKind::logging)) continue;
       asking.stop = nullptr;
       const CallEnd* end = asking.at == HookPoint::post_tool ? &asking.end : nullptr;
       return Turn{hook_call(hook, asking.question, end), asking.at, asking.hook, hook.kind, ++asking.stage};

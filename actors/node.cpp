@@ -10,8 +10,13 @@
 #include "actors/approval_actor.hpp"
 #include "actors/caf.hpp"
 #include "actors/parts.hpp"
+#include "actors/replays.hpp"
 #include "actors/run_actor.hpp"
 #include "actors/supervisor.hpp"
+#include "runtime/limits.hpp"
+#include "runtime/replay/patch.hpp"
+#include "runtime/replay/start.hpp"
+#include "runtime/replay/take_over.hpp"
 #include "runtime/tools/hooks.hpp"
 
 namespace ratchet {
@@ -28,6 +33,52 @@ std::map<std::string, std::size_t> lanes(const std::map<std::string, ServedModel
   for (const auto& [name, model] : served)
     limits[name] = model.max_concurrent;
   return limits;
+}
+
+/// Beside the events of a new run, in the same commit.
+struct Beside {
+  std::string_view user_token;
+  std::optional<IdempotencyClaim> claim;
+};
+
+/// `command`: of either kind that starts a run.
+template <class Command>
+Beside beside(const Command& command, const RunId& run) {
+  Beside beside{command.user_token, std::nullopt};
+  if (!command.idempotency_key.empty())
+    beside.claim = IdempotencyClaim{command.team, command.idempotency_key, command.fingerprint, run};
+  return beside;
+}
+
+/// A whole run as one append: its row says what its events come to, and that it is not ours to go on with.
+RunAppend imported(ImportRun& run, RecordPacker pack, Timestamp now) {
+  RunState state;
+  state.run_id = run.run_id;
+  RunAppend append;
+  append.first_seq = 1;
+  for (const Record& record : run.records) {
+    for (const Event& event : record.events)
+      apply(state, event);
+    const std::string bytes = encode(record);
+    const auto events = static_cast<std::uint32_t>(record.events.size());
+    if (append.events == 0) {
+      append.events = events;
+      append.record = pack(bytes);
+    } else {
+      append.further.push_back({events, pack(bytes)});
+    }
+    append.row.head = *chain_head(bytes);
+    for (const SentPrompt& sent : prompts_of(record.events))
+      append.prompts.push_back(sent);
+  }
+  const Hash head = append.row.head;
+  append.row = row_of(state);
+  append.row.team = run.team;
+  append.row.lease = run.records.back().events.back().lease_version;
+  append.row.head = head;
+  append.row.imported_at = now;
+  append.blobs = std::move(run.blobs);
+  return append;
 }
 
 /// Stands in where nobody can be asked: what needs to be asked is refused.
@@ -69,7 +120,7 @@ struct CafNode::Parts {
       : options(std::move(given)),
         timer(*options.clock),
         writer(*options.journal),
-        books(*options.catalog),
+        books(*options.catalog, *options.journal),
         launcher(*options.catalog, options.served, options.harness_version),
         models(*options.models, lanes(options.served)),
         credentials(*options.connector, *options.clock, options.exchange),
@@ -99,7 +150,8 @@ struct CafNode::Parts {
                timer,
                admission,
                options.log,
-               options.observer},
+               options.observer,
+               options.replay_environment},
         system(configured(config, options.workers)),
         supervisor(spawn_supervisor(system, shared, view)),
         approvals(spawn_approval_desk(system, shared, supervisor)) {
@@ -134,7 +186,97 @@ struct CafNode::Parts {
     // While the node drains, it is the supervisor that says so: whoever is told knows that every run was told
     // before.
     tell(supervisor,
-         Route{run, std::make_shared<Command>(Command{std::move(team), std::move(input), std::move(reply)})});
+         Forward{run,
+                 std::make_shared<Command>(Command{std::move(team), std::move(input), std::move(reply)})});
+  }
+
+  Result<RunAccepted> existing(const RunId& run) const {
+    auto row = options.journal->row(run);
+    if (!row) return tl::unexpected(row.error());
+    return RunAccepted{run, row->agent_version, true};
+  }
+
+  /// A repetition is answered before any limit is looked at. Nothing: the command is new.
+  template <class Command>
+  std::optional<Result<RunAccepted>> repeated(const Command& command) const {
+    if (command.idempotency_key.empty()) return std::nullopt;
+    const auto claimed = options.journal->idempotency(command.team, command.idempotency_key);
+    if (!claimed) return tl::unexpected(claimed.error());
+    if (!*claimed) return std::nullopt;
+    if ((*claimed)->fingerprint == command.fingerprint) return existing((*claimed)->run_id);
+    return fail(ErrorCode::idempotency_conflict, "the idempotency key was used with another request");
+  }
+
+  /// Commits a new run and takes it up.
+  void begin(const RunId& run, FirstAppend first, Beside beside, const Reply<RunAccepted>& reply) {
+    const RunRow& row = first.started->first;
+    if (auto room = admission.enter(row.team); !room) return reply(tl::unexpected(room.error()));
+    auto done = [this, run, started = first.started, reply](Result<Committed> outcome) {
+      const RunRow& row = started->first;
+      if (!outcome || outcome->existing) {
+        admission.leave(row.team);
+        return reply(outcome ? existing(*outcome->existing)
+                             : Result<RunAccepted>(tl::unexpected(outcome.error())));
+      }
+      ++runs_started;
+      if (options.observer) options.observer->on_commit(row, started->second.events);
+      // In this order: what the client does next must find the run's actor.
+      tell(supervisor, Started{run, started});
+      reply(RunAccepted{run, row.agent_version, false});
+    };
+    Commit commit;
+    if (!beside.user_token.empty()) first.append.user_token = beside.user_token;
+    commit.runs.push_back(std::move(first.append));
+    commit.claim = std::move(beside.claim);
+    writer.write(std::move(commit), std::move(done));
+  }
+
+  /// The first events of a replay.
+  Result<std::vector<Event>> replayed(const ReplayRun& command, Timestamp now) const {
+    const auto row = options.journal->row(command.run_id);
+    if (!row || row->team != command.team)
+      return fail(
+          row || row.error().code == ErrorCode::unknown_run ? ErrorCode::unknown_run : row.error().code,
+          "there is no run " + to_string(command.run_id));
+    if (row->imported_at)
+      return fail(ErrorCode::not_replayable,
+                  "the run was imported: it can be looked at here, and not run again");
+    const auto original = read_events(*options.journal, command.run_id);
+    if (!original) return tl::unexpected(original.error());
+    auto base = options.catalog->find(row->team, row->agent_id, row->agent_version);
+    if (!base) return tl::unexpected(base.error());
+    const auto version = patched(std::move(*base), command.patch);
+    if (!version) return tl::unexpected(version.error());
+    ReplayOrder order;
+    order.origin = {command.run_id, command.from_step, command.tools, command.nondeterminism, command.patch};
+    order.input = command.input;
+    if (!command.user_token.empty())
+      order.user = ReplayUser{command.user_id, command.scopes, command.token_expires_at};
+    order.environment = options.replay_environment;
+    order.harness_version = options.harness_version;
+    const auto model = model_of((*version)->definition, row->model);
+    if (!model) return tl::unexpected(model.error());
+    order.model = *model;
+    return replay_events(order, *original, **version, now);
+  }
+
+  /// The configuration of the model that the replay goes over to; null, where it stays with the one of the
+  /// record.
+  Result<const ModelConfig*> model_of(const AgentDefinition& definition, const std::string& recorded) const {
+    const auto model = options.served.find(definition.model);
+    if (model == options.served.end())
+      return fail(ErrorCode::not_replayable,
+                  fmt::format("the server has no model '{}'", definition.model),
+                  "/patch/model");
+    if (definition.model == recorded) return nullptr;
+    if (definition.settings.max_output_tokens > model->second.config.max_output_tokens)
+      return fail(ErrorCode::invalid_definition,
+                  fmt::format("max_output_tokens is {}; model '{}' gives at most {}",
+                              definition.settings.max_output_tokens,
+                              definition.model,
+                              model->second.config.max_output_tokens),
+                  "/patch/model");
+    return &model->second.config;
   }
 
   Result<RunStarted> started(const StartRun& command, Stamp& stamp) const {
@@ -173,48 +315,44 @@ EventFeed& CafNode::feed() {
 void CafNode::start_run(StartRun command, Reply<RunAccepted> reply) {
   Parts& parts = *parts_;
   if (parts.draining) return reply(fail(ErrorCode::draining, "the server is shutting down"));
-  const auto existing = [&parts](const RunId& run) -> Result<RunAccepted> {
-    auto row = parts.options.journal->row(run);
-    if (!row) return tl::unexpected(row.error());
-    return RunAccepted{run, row->agent_version, true};
-  };
-  // A repetition is answered before any limit is looked at.
-  if (!command.idempotency_key.empty()) {
-    auto claimed = parts.options.journal->idempotency(command.team, command.idempotency_key);
-    if (!claimed) return reply(tl::unexpected(claimed.error()));
-    if (*claimed) {
-      if ((*claimed)->fingerprint == command.fingerprint) return reply(existing((*claimed)->run_id));
-      return reply(
-          fail(ErrorCode::idempotency_conflict, "the idempotency key was used with another request"));
-    }
-  }
+  if (auto earlier = parts.repeated(command)) return reply(std::move(*earlier));
   Stamp stamp = parts.shared.stamp();
   auto started = parts.started(command, stamp);
   if (!started) return reply(tl::unexpected(started.error()));
-  if (auto room = parts.admission.enter(command.team); !room) return reply(tl::unexpected(room.error()));
-
-  const std::uint32_t version = started->agent_version;
   const RunId run = RunId::make(stamp);
-  FirstAppend first = first_append(run, std::move(*started), parts.options.pack, stamp);
-  if (!command.user_token.empty()) first.append.user_token = command.user_token;
+  Decided decided = ratchet::start_run(run, std::move(*started), stamp);
+  parts.begin(run, first_append(std::move(decided), parts.options.pack, stamp), beside(command, run), reply);
+}
+
+void CafNode::replay_run(ReplayRun command, Reply<RunAccepted> reply) {
+  Parts& parts = *parts_;
+  if (parts.draining) return reply(fail(ErrorCode::draining, "the server is shutting down"));
+  if (auto earlier = parts.repeated(command)) return reply(std::move(*earlier));
+  Stamp stamp = parts.shared.stamp();
+  auto events = parts.replayed(command, stamp.at);
+  if (!events) return reply(tl::unexpected(events.error()));
+  const RunId run = RunId::make(stamp);
+  Decided decided = start_replay(run, std::move(*events), stamp);
+  FirstAppend first = first_append(std::move(decided), parts.options.pack, stamp);
+  if (const auto bytes = encode(first.started->second).size(); bytes > limits::record_bytes_max)
+    return reply(fail(ErrorCode::not_replayable,
+                      fmt::format("what lies before step {} has {} bytes; a replay takes over {} at most",
+                                  command.from_step,
+                                  bytes,
+                                  limits::record_bytes_max)));
+  parts.begin(run, std::move(first), beside(command, run), reply);
+}
+
+void CafNode::import_run(ImportRun command, Reply<RunAccepted> reply) {
+  Parts& parts = *parts_;
+  if (parts.draining) return reply(fail(ErrorCode::draining, "the server is shutting down"));
   Commit commit;
-  commit.runs.push_back(std::move(first.append));
-  if (!command.idempotency_key.empty())
-    commit.claim = IdempotencyClaim{command.team, command.idempotency_key, command.fingerprint, run};
-  auto done = [&parts, run, version, team = command.team, first = first.started, existing, reply](
-                  Result<Committed> outcome) {
-    if (!outcome || outcome->existing) {
-      parts.admission.leave(team);
-      return reply(outcome ? existing(*outcome->existing)
-                           : Result<RunAccepted>(tl::unexpected(outcome.error())));
-    }
-    ++parts.runs_started;
-    if (parts.options.observer) parts.options.observer->on_commit(first->first, first->second.events);
-    // In this order: what the client does next must find the run's actor.
-    tell(parts.supervisor, Started{run, first});
-    reply(RunAccepted{run, version, false});
-  };
-  parts.writer.write(std::move(commit), std::move(done));
+  commit.runs.push_back(imported(command, parts.options.pack, parts.options.clock->now()));
+  commit.definitions.push_back(std::move(command.definition));
+  const RunAccepted accepted{command.run_id, commit.runs.front().row.agent_version, false};
+  parts.writer.write(std::move(commit), [accepted, reply](Result<Committed> outcome) {
+    reply(outcome ? Result<RunAccepted>(accepted) : tl::unexpected(outcome.error()));
+  });
 }
 
 void CafNode::send_message(SendMessage command, Reply<Accepted> reply) {

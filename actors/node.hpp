@@ -45,6 +45,7 @@ struct NodeOptions {
   std::vector<WebhookSecret> webhook_secrets = {};  ///< sign what is posted; none: it is not signed
   SandboxOptions sandboxes = {};                    ///< none: tools of the tiers 2 and 3 are refused
   HookObserver* deliveries = nullptr;               ///< borrowed; told of every attempt to post
+  bool replay_environment = false;                  ///< replays may execute `internal` tools
 };
 
 class CafNode final : public Node {
@@ -59,6 +60,8 @@ class CafNode final : public Node {
   EventFeed& feed();
 
   void start_run(StartRun command, Reply<RunAccepted> reply) override;
+  void replay_run(ReplayRun command, Reply<RunAccepted> reply) override;
+  void import_run(ImportRun command, Reply<RunAccepted> reply) override;
   void send_message(SendMessage command, Reply<Accepted> reply) override;
   void cancel_run(CancelRun command, Reply<Accepted> reply) override;
   void resolve_call(ResolveCall command, Reply<Accepted> reply) override;

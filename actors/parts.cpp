@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "runtime/replay/version.hpp"
+
 namespace ratchet {
 
-Result<std::shared_ptr<const ToolBook>> BookShelf::get(std::string_view team,
-                                                       std::string_view agent_id,
-                                                       std::uint32_t version) {
-  auto agent = catalog_.find(team, agent_id, version);
+Result<std::shared_ptr<const ToolBook>> BookShelf::get(const RunRow& row) {
+  auto agent = version_of(catalog_, journal_, row);
   if (!agent) return tl::unexpected(agent.error());
   const std::lock_guard lock(mutex_);
   std::weak_ptr<const ToolBook>& slot = books_[agent->get()];

@@ -24,15 +24,15 @@ namespace ratchet {
 /// Tool books by version: compiled once, while some run uses them.
 class BookShelf {
  public:
-  explicit BookShelf(AgentCatalog& catalog) : catalog_(catalog) {}
+  BookShelf(AgentCatalog& catalog, JournalReader& journal) : catalog_(catalog), journal_(journal) {}
 
-  /// Called from any thread. Errors: unknown_agent, and those of `ToolBook::make`.
-  Result<std::shared_ptr<const ToolBook>> get(std::string_view team,
-                                              std::string_view agent_id,
-                                              std::uint32_t version);
+  /// Of the version by which the run goes; that of a replay is its own. Called from any thread. Errors: those
+  /// of `version_of` and of `ToolBook::make`.
+  Result<std::shared_ptr<const ToolBook>> get(const RunRow& row);
 
  private:
   AgentCatalog& catalog_;
+  JournalReader& journal_;
   std::mutex mutex_;
   std::map<const AgentVersion*, std::weak_ptr<const ToolBook>> books_;
 };
@@ -74,6 +74,7 @@ struct NodeParts {
   Admission& admission;
   Log log;
   CommitObserver* observer = nullptr;  ///< told of every commit, where there is one
+  bool replay_environment = false;     ///< the server is there for replays only
 
   Stamp stamp() const { return {clock.now(), system_entropy()}; }
 };

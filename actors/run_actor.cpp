@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "actors/replays.hpp"
 #include "runtime/limits.hpp"
 #include "runtime/run/child_end.hpp"
 
@@ -216,9 +217,12 @@ class RunShell {
   }
 
   void take_up(const std::vector<Record>& records) {
-    auto book = parts_->books.get(row_.team, row_.agent_id, row_.agent_version);
+    auto book = parts_->books.get(row_);
     if (!book) return give_up(book.error());
-    auto driver = RunDriver::load(parts_->driver, std::move(*book), row_, records, after_failure_);
+    auto replay = replay_of(records);
+    if (!replay) return give_up(replay.error());
+    auto driver =
+        RunDriver::load(parts_->driver, std::move(*book), row_, records, after_failure_, std::move(*replay));
     if (!driver) return give_up(driver.error());
     driver_ = std::move(*driver);
     if (held_) driver_->hold();
@@ -250,6 +254,14 @@ class RunShell {
       ended.push_back({child_end(*row, finished), 0});
     }
     return ended;
+  }
+
+  /// With what a replay answers calls; nothing, of any other run.
+  Result<std::unique_ptr<ReplayAnswers>> replay_of(const std::vector<Record>& records) {
+    const auto* started = std::get_if<RunStarted>(&records.front().events.front().payload);
+    if (!started || !started->replay) return nullptr;
+    replay_rule_ = ReplayRule{started->replay->tools, parts_->replay_environment};
+    return answers_of(parts_->journal, *started, parts_->replay_environment);
   }
 
   /// What the driver is given of a command; nothing, if it comes from another team.
@@ -299,7 +311,7 @@ class RunShell {
   std::vector<OutboxEntry> told_of(const Event& pause) {
     std::string why;
     try {
-      const auto book = parts_->books.get(row_.team, row_.agent_id, row_.agent_version);
+      const auto book = parts_->books.get(row_);
       if (book) return outbox_entries((*book)->agent().definition, row_, {pause});
       why = book.error().text;
     } catch (const std::exception& thrown) {
@@ -366,7 +378,7 @@ class RunShell {
     // Stands until the result has come: also one that comes although the call was stopped is reviewed.
     if (start.review) to_review_[effect] = std::move(*start.review);
     call_tickets_[effect] = parts_->broker.start(
-        {run_, row_.root_run_id, row_.team, row_.user_id}, start, telling_end_of(effect));
+        {run_, row_.root_run_id, row_.team, row_.user_id, replay_rule_}, start, telling_end_of(effect));
   }
 
   void act(action::PrepareChild& prepare) {
@@ -377,8 +389,9 @@ class RunShell {
   }
 
   void act(action::TellRun& telling) {
-    tell(supervisor_,
-         Route{telling.run_id, std::make_shared<Command>(Command{row_.team, std::move(telling.input), {}})});
+    tell(
+        supervisor_,
+        Forward{telling.run_id, std::make_shared<Command>(Command{row_.team, std::move(telling.input), {}})});
   }
 
   void act(action::StartJudging& start) {
@@ -511,6 +524,7 @@ class RunShell {
   caf::actor supervisor_;
   RunRow row_;
   std::unique_ptr<RunDriver> driver_;
+  std::optional<ReplayRule> replay_rule_;          ///< of a replay
   std::vector<std::shared_ptr<Command>> waiting_;  ///< came before the run was taken up
   std::map<Token, Reply<Accepted>> replies_;
   std::map<ModelEffect, ModelGateway::Ticket> model_tickets_;

@@ -95,7 +95,7 @@ struct Started {
 };
 
 /// A command for any run: its actor is found, or the run taken up.
-struct Route {
+struct Forward {
   RunId run;
   std::shared_ptr<Command> command;
 };
@@ -121,4 +121,4 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::TakenUp)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::AtRest)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::HandBack)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::Started)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::Route)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(ratchet::Forward)

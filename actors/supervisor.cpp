@@ -240,7 +240,7 @@ caf::behavior supervisor_behavior(Self* self, NodeParts* parts, SupervisorView* 
   return {
       [self](const RecoverAll&) { self->state.recover_all(); },
       [self](const Started& started) { self->state.started(started); },
-      [self](const Route& route) { self->state.route(route.run, route.command); },
+      [self](const Forward& forward) { self->state.route(forward.run, forward.command); },
       [self](const LookAtClock&) { self->state.look_at_clock(); },
       [self](const TakenUp& taken) { self->state.taken_up(taken.run); },
       [self](const AtRest& rest) { self->state.at_rest(rest); },

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "actors/replays.hpp"
 #include "runtime/json/utf8.hpp"
 #include "runtime/limits.hpp"
 #include "runtime/tools/http_template.hpp"
@@ -74,6 +75,11 @@ ToolBroker::Ticket ToolBroker::start(const Caller& caller, const action::StartCa
     const std::lock_guard lock(mutex_);
     ticket = ++last_ticket_;
   }
+  // The rules of the run let no such call come here. Whatever mistake brings it, it ends here.
+  if (caller.replay && !may_execute(*caller.replay, *call.tool)) {
+    done(ended(ToolStatus::not_replayable, "This run is a replay, and the call was not executed."));
+    return ticket;
+  }
   if (call.tool->kind == ToolKind::http) {
     start_request(ticket, caller, call, std::move(done));
     return ticket;
@@ -85,6 +91,7 @@ ToolBroker::Ticket ToolBroker::start(const Caller& caller, const action::StartCa
   const std::string tool = call.tool->name;
   const std::int64_t timeout_ms = call.tool->timeout_ms;
   auto work = [this,
+               run = caller.run,
                root = caller.root,
                tool,
                args = call.args,
@@ -97,7 +104,7 @@ ToolBroker::Ticket ToolBroker::start(const Caller& caller, const action::StartCa
       const std::lock_guard lock(mutex_);
       return !live_jobs_.contains(ticket);
     };
-    return read_artifact(root, tool, args, {bytes_max, stop});
+    return read_artifact(run, root, tool, args, {bytes_max, stop});
   };
   {
     const std::lock_guard lock(mutex_);
@@ -258,7 +265,8 @@ void ToolBroker::end(Ticket ticket, Sending& sending, CallEnd end) {
   sending.done(std::move(end));
 }
 
-CallEnd ToolBroker::read_artifact(const RunId& root,
+CallEnd ToolBroker::read_artifact(const RunId& run,
+                                  const RunId& root,
                                   const std::string& tool,
                                   const std::string& args,
                                   const ArtifactBounds& bounds) {
@@ -269,7 +277,7 @@ CallEnd ToolBroker::read_artifact(const RunId& root,
   const auto info = journal_.artifact(*id);
   // An artifact of another root run is answered exactly like one that does not exist.
   const auto owner = info ? journal_.row(info->run) : Result<RunRow>(tl::unexpected(info.error()));
-  if (!owner || owner->root_run_id != root)
+  if (!owner || !may_read(journal_, run, root, owner->root_run_id))
     return ended(ToolStatus::error, "There is no artifact of this id in this run.");
 
   ArtifactSource source;

@@ -17,6 +17,7 @@
 #include "actors/rate_limiter.hpp"
 #include "actors/sandboxes/sandboxes.hpp"
 #include "runtime/journal.hpp"
+#include "runtime/replay/rule.hpp"
 #include "runtime/run/driver.hpp"
 #include "runtime/tools/builtin.hpp"
 #include "runtime/tools/connector.hpp"
@@ -29,6 +30,7 @@ class ToolBroker {
   struct Caller {
     RunId run, root;
     std::string_view team, user_id;
+    std::optional<ReplayRule> replay = {};  ///< of a replay: what it may execute, and nothing else
   };
 
   using Ticket = std::uint64_t;
@@ -83,7 +85,8 @@ class ToolBroker {
   void send(Ticket ticket, const std::shared_ptr<Sending>& sending);
   /// Takes the request out and tells its end, unless it was cancelled.
   void end(Ticket ticket, Sending& sending, CallEnd end);
-  CallEnd read_artifact(const RunId& root,
+  CallEnd read_artifact(const RunId& run,
+                        const RunId& root,
                         const std::string& tool,
                         const std::string& args,
                         const ArtifactBounds& bounds);

@@ -42,6 +42,33 @@ struct RunAccepted {
   bool existing = false;  ///< the key had been used for the same request: this is its run
 };
 
+/// Runs a recorded run again, from a step of it on, with a change.
+struct ReplayRun {
+  std::string team;
+  RunId run_id;
+  std::uint32_t from_step = 1;        ///< the first live one
+  Json patch{"{}"};                   ///< as runtime/replay/patch.hpp describes it
+  std::optional<Content> input = {};  ///< of the patch
+  ReplayTools tools = ReplayTools::recorded;
+  Nondeterminism nondeterminism = Nondeterminism::accept_divergence;
+  std::string
+      user_id;  ///< with `user_token`; without one the replay goes by the record's user, and acts for nobody
+  std::vector<std::string> scopes;
+  std::string user_token;  ///< a secret
+  std::optional<Timestamp> token_expires_at;
+  std::string idempotency_key;  ///< empty: none
+  Hash fingerprint;             ///< as of `StartRun`, and of run and step
+};
+
+/// A finished run of another server, verified by the caller.
+struct ImportRun {
+  std::string team;  ///< of who imports it
+  RunId run_id;
+  std::vector<Record> records;  ///< all of them, with a chain of their own
+  std::vector<Blob> blobs;
+  DefinitionPut definition;  ///< what it was pinned to: runtime/replay/version.hpp
+};
+
 struct SendMessage {
   std::string team;
   RunId run_id;
@@ -119,6 +146,12 @@ class Node {
   // All are called from any thread and answer through `reply`.
   /// Errors: unknown_agent, idempotency_conflict, too_many_runs, draining, store_unavailable.
   virtual void start_run(StartRun command, Reply<RunAccepted> reply) = 0;
+  /// The answer is as that of `start_run`. Errors besides: unknown_step, not_replayable, invalid_request (a
+  /// live tool needs the user), and those of the patched definition.
+  virtual void replay_run(ReplayRun command, Reply<RunAccepted> reply) = 0;
+  /// Stores it; it is never taken up. Errors: conflict, where the run is here already; draining,
+  /// store_unavailable.
+  virtual void import_run(ImportRun command, Reply<RunAccepted> reply) = 0;
   /// Errors: unknown_run (another team's too), run_finished, draining, store_unavailable; and of each its
   /// own:
   virtual void send_message(SendMessage command, Reply<Accepted> reply) = 0;

@@ -107,6 +107,8 @@ void Batch::write(const RunAppend& append, const std::optional<StoredRun>& befor
     put_outbox(entry);
   for (const Hash& snapshot : append.snapshots)
     txn_.put(Table::snapshots, layout::snapshot_key(row.run_id, snapshot), {});
+  for (const SentPrompt& sent : append.prompts)
+    txn_.put(Table::prompts, layout::prompt_key(row.team, sent.prompt_hash, row.run_id, sent.step), {});
 
   after.lease = row.lease;
   after.last_seq = row.last_seq;
@@ -119,16 +121,30 @@ void Batch::write(const RunAppend& append, const std::optional<StoredRun>& befor
 
 void Batch::write_events(const RunAppend& append, layout::AppendList& latest) {
   const RunId& run = append.row.run_id;
+  std::uint64_t seq = append.first_seq;
+  write_record(run, seq, append.events, append.record, latest);
+  seq += append.events;
+  for (const FurtherRecord& further : append.further) {
+    write_record(run, seq, further.events, further.record, latest);
+    seq += further.events;
+  }
+}
+
+void Batch::write_record(const RunId& run,
+                         std::uint64_t first_seq,
+                         std::uint32_t events,
+                         std::string_view record,
+                         layout::AppendList& latest) {
   if (latest.full()) {
     head_.clear();
     latest.write(head_);
     txn_.put(Table::chunks, layout::chunk_key(run, latest.refs().front().first_seq), {head_});
     latest.clear();
   }
-  latest.push({next_append_, append.first_seq, append.events});
+  latest.push({next_append_, first_seq, events});
   txn_.put(Table::events,
            layout::event_key(next_append_),
-           {layout::events_head(run, append.first_seq, append.events), append.record},
+           {layout::events_head(run, first_seq, events), record},
            true);
   ++next_append_;
 }

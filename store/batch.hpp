@@ -36,6 +36,11 @@ class Batch {
   Result<void> check_token(const RunRow& row);
   void write(const RunAppend& append, const std::optional<layout::StoredRun>& before);
   void write_events(const RunAppend& append, layout::AppendList& latest);
+  void write_record(const RunId& run,
+                    std::uint64_t first_seq,
+                    std::uint32_t events,
+                    std::string_view record,
+                    layout::AppendList& latest);
   void write_indexes(const RunRow& row, const std::optional<layout::StoredRun>& before);
   void write_blobs(const RunAppend& append);
   void write_approvals(const RunAppend& append);

@@ -91,6 +91,13 @@ void MemoryJournal::write(const RunAppend& append) {
   by_created_.emplace(row.created_at, row.run_id);
   run.row = row;
   if (append.events > 0) run.appends.push_back({append.first_seq, append.events, append.record});
+  std::uint64_t seq = append.first_seq + append.events;
+  for (const FurtherRecord& further : append.further) {
+    run.appends.push_back({seq, further.events, further.record});
+    seq += further.events;
+  }
+  for (const SentPrompt& sent : append.prompts)
+    prompts_.emplace(row.team, sent.prompt_hash.bytes, row.run_id, sent.step);
   for (const Blob& blob : append.blobs)
     artifacts_[blob.ref.id] = {row.run_id, blob};
   for (const ApprovalRow& approval : append.approvals)
@@ -258,6 +265,20 @@ Result<std::vector<Hash>> MemoryJournal::snapshots() {
   for (const auto& bytes : snapshots_)
     found.push_back({bytes});
   return found;
+}
+
+Result<std::vector<PromptUse>> MemoryJournal::prompts(const PromptQuery& query) {
+  const std::lock_guard lock(mutex_);
+  const auto& hash = query.prompt_hash.bytes;
+  auto at = query.after ? prompts_.upper_bound({query.team, hash, query.after->first, query.after->second})
+                        : prompts_.lower_bound({query.team, hash, RunId{}, 0});
+  std::vector<PromptUse> uses;
+  for (; at != prompts_.end() && uses.size() < query.limit; ++at) {
+    const auto& [team, of, run, step] = *at;
+    if (team != query.team || of != hash) break;
+    uses.push_back({run, step});
+  }
+  return uses;
 }
 
 JournalHealth MemoryJournal::health() {

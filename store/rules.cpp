@@ -20,7 +20,7 @@ Result<void> check_start(const RunAppend& append) {
 }
 
 /// What stands beside a team's name in the longest key with one.
-constexpr std::size_t team_key_rest_bytes = 2 + 2 * sizeof(Ulid);
+constexpr std::size_t team_key_rest_bytes = 1 + sizeof(Hash) + sizeof(Ulid) + sizeof(std::uint32_t);
 
 Result<void> check_key(std::string_view what, std::size_t bytes) {
   if (bytes <= limits::store_key_bytes_max) return {};
@@ -32,7 +32,7 @@ Result<void> check_key(std::string_view what, std::size_t bytes) {
 
 Result<void> check_continues(const std::optional<Continuation>& stored, const RunAppend& append) {
   const RunRow& row = append.row;
-  RATCHET_ENSURE(append.events == 0 || row.last_seq == append.first_seq + append.events - 1,
+  RATCHET_ENSURE(append.events == 0 || row.last_seq == append.first_seq + events_of(append) - 1,
                  "an append's row ends at another event than its record");
   if (!stored) return check_start(append);
   if (append.events > 0 && append.first_seq == 1) return conflict(row.run_id, "the run exists");
@@ -80,6 +80,13 @@ Result<void> check_shape(const Commit& commit) {
         return fail(ErrorCode::conflict, fmt::format("{} {} is in the commit twice", put.table, put.key));
   }
   return {};
+}
+
+std::uint64_t events_of(const RunAppend& append) {
+  std::uint64_t events = append.events;
+  for (const FurtherRecord& further : append.further)
+    events += further.events;
+  return events;
 }
 
 bool matches(const RunQuery& query, const RunRow& row) {
@@ -158,6 +165,9 @@ std::size_t payload_bytes(const Commit& commit) {
       bytes += blob.bytes.size();
     bytes += (append.approvals.size() + append.outbox.size()) * 1024 + append.snapshots.size() * 256;
     if (append.user_token) bytes += append.user_token->size();
+    bytes += append.prompts.size() * 128;
+    for (const FurtherRecord& further : append.further)
+      bytes += further.record.size();
   }
   for (const DefinitionPut& put : commit.definitions)
     bytes += put.value.size();

@@ -23,6 +23,9 @@ Result<void> check_continues(const std::optional<Continuation>& stored, const Ru
 /// Errors: invalid_request, conflict.
 Result<void> check_shape(const Commit& commit);
 
+/// Of all records of the append.
+std::uint64_t events_of(const RunAppend& append);
+
 /// Whether a list shows this row. Order, `after` and `limit` are the caller's.
 bool matches(const RunQuery& query, const RunRow& row);
 bool matches(const ApprovalQuery& query, const ApprovalRow& row);

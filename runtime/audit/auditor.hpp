@@ -16,7 +16,7 @@
 
 namespace ratchet {
 
-/// One broken rule. `invariant` is its number in docs/invariants.md, 1 to 7.
+/// One broken rule. `invariant` is its number in docs/invariants.md, 1 to 8.
 struct Violation {
   RunId run;
   std::uint64_t seq = 0;  ///< of the event that breaks it

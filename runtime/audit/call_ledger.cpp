@@ -65,6 +65,7 @@ void CallLedger::requested(const ToolRequested& requested) {
   const Verdict& verdict = requested.verdict;
   call->verdict = verdict.decision;
   call->allowed = verdict.decision == Decision::allow;
+  call->side_effects = requested.side_effects;
   call->writes = requested.side_effects != SideEffects::none;
   call->stage = Stage::requested;
   const bool sound = verdict.granted && verdict.schema == "ok" && call->readable;
@@ -123,6 +124,10 @@ void CallLedger::planned(const ToolPlanned& planned, std::uint32_t step, bool pa
   Call* call = find(planned.call_id, "tool.planned");
   if (!call) return;
   const std::string& id = planned.call_id;
+  // Whether a server is there for replays only is not in the journal: there, `internal` may be planned.
+  const bool executes = !replay_ || call->side_effects == SideEffects::none ||
+                        (call->side_effects == SideEffects::internal && replay_->tools == ReplayTools::live);
+  findings_.require(executes, 8, fmt::format("{} has side effects and is planned in a replay", id));
   findings_.require(call->allowed, 3, fmt::format("{} is planned without an allow", id));
   findings_.require(!is_local(call->tool), 3, fmt::format("{} needs no execution", id));
   findings_.require(
@@ -197,8 +202,11 @@ void CallLedger::ended(const ToolResult& result) {
   findings_.require(result.order == results_,
                     2,
                     fmt::format("result {} of the batch has order {}", results_, result.order));
-  call->abandoned = result.status == ToolStatus::cancelled;
-  if (!call->abandoned) {
+  judge_replay(*call, result);
+  call->abandoned = result.status == ToolStatus::cancelled && result.source == ResultSource::execution;
+  const bool answered = replayed_ || result.source != ResultSource::execution ||
+                        (replay_ && result.status == ToolStatus::not_replayable);
+  if (!call->abandoned && !answered) {
     if (call->allowed) {
       judge_executed(*call, result);
     } else {
@@ -207,6 +215,23 @@ void CallLedger::ended(const ToolResult& result) {
   }
   call->stage = Stage::settled;
   call->awaits_user = false;
+}
+
+/// Nothing of a replay was executed that must not be, and nothing of another run was not.
+void CallLedger::judge_replay(const Call& call, const ToolResult& result) {
+  const bool of_tool = result.status == ToolStatus::ok || result.status == ToolStatus::error ||
+                       result.status == ToolStatus::timeout || result.status == ToolStatus::killed;
+  const bool executed = of_tool && result.source == ResultSource::execution && !replayed_;
+  findings_.require(!replay_ || !executed || call.side_effects != SideEffects::external,
+                    8,
+                    fmt::format("{} has external side effects and was executed in a replay", call.call_id));
+  findings_.require(
+      replay_ || (result.source == ResultSource::execution && result.status != ToolStatus::not_replayable),
+      8,
+      fmt::format("{} was answered as in a replay", call.call_id));
+  findings_.require(result.source == ResultSource::execution || call.verdict != Decision::deny,
+                    3,
+                    fmt::format("{} was denied and is answered from the record", call.call_id));
 }
 
 void CallLedger::judge_refused(const Call& call, const ToolResult& result) {

@@ -18,6 +18,11 @@ class CallLedger {
  public:
   explicit CallLedger(Findings& findings) : findings_(findings) {}
 
+  /// The events that follow were taken over from the record that the run replays, or were not.
+  void look_at(bool replayed) { replayed_ = replayed; }
+
+  void started(const RunStarted& started) { replay_ = started.replay; }
+
   void replied(const ModelCompleted& completed);
   void requested(const ToolRequested& requested);
   /// `paused`: the run waits for a person at this moment.
@@ -58,6 +63,7 @@ class CallLedger {
     DecidedBy decided_by = DecidedBy::person;
     bool awaits_user = false;
     bool writes = false;
+    SideEffects side_effects = SideEffects::none;
     std::uint32_t attempts = 0;
     std::optional<RunId> child;   ///< its sub-agent is under way
     bool happened = false;        ///< a person has said so
@@ -68,8 +74,11 @@ class CallLedger {
   Call* find(std::string_view call_id, std::string_view event);
   void judge_refused(const Call& call, const ToolResult& result);
   void judge_executed(const Call& call, const ToolResult& result);
+  void judge_replay(const Call& call, const ToolResult& result);
 
   Findings& findings_;
+  std::optional<ReplayOrigin> replay_;  ///< of a run that replays another one
+  bool replayed_ = false;
   std::vector<Call> calls_;
   std::set<std::string> ids_;  ///< of the whole run
   std::uint32_t results_ = 0;

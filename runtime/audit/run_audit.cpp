@@ -40,6 +40,9 @@ void RunAudit::add(const Record& record) {
     link(record, event);
     envelope(event);
     event_ = &event;
+    replay(event);
+    calls_.look_at(event.replayed);
+    spend_.look_at(event.replayed);
     std::visit([this](const auto& payload) { check(payload); }, event.payload);
     gates(event);
     last_seq_ = event.seq;
@@ -49,7 +52,7 @@ void RunAudit::add(const Record& record) {
 /// h(n) = SHA-256(h(n-1) ‖ envelope ‖ SHA-256(salt ‖ payload))
 void RunAudit::link(const Record& record, const Event& event) {
   std::string bytes(head_.view());
-  fields::put_varint(bytes, event.payload.index() + 1);
+  fields::put_varint(bytes, event.payload.index() + 1 + (event.replayed ? 64 : 0));
   fields::put_varint(bytes, event.seq);
   fields::put_varint(bytes, fields::zigzag(event.at.us));
   fields::put_varint(bytes, event.step);
@@ -82,6 +85,25 @@ void RunAudit::envelope(const Event& event) {
                       fmt::format("an event of step {} in step {}", event.step, spend_.step()));
 }
 
+/// What is taken over from a record stands at the beginning of a replay, and is no more than a fold needs.
+void RunAudit::replay(const Event& event) {
+  if (!event.replayed) {
+    live_ = live_ || event.seq > 1;
+    const auto* requested = std::get_if<ModelRequested>(&event.payload);
+    findings_.require(
+        !replay_ || !requested || event.step >= replay_->from_step,
+        8,
+        fmt::format("step {} of a replay is asked for live, before its first live step", event.step));
+    return;
+  }
+  findings_.require(replay_.has_value(), 8, "an event was taken over, but the run replays nothing");
+  findings_.require(!live_, 8, "an event was taken over after a live one");
+  findings_.require(!replay_ || event.step < replay_->from_step, 8, "an event of a live step was taken over");
+  const bool acts = is<ToolPlanned>(event) || is<SubagentStarted>(event) || is<RunFinished>(event) ||
+                    is<RunPaused>(event) || is<RunResumed>(event) || is<CallUnknown>(event);
+  findings_.require(!acts, 8, fmt::format("{} was taken over", type_name(event)));
+}
+
 /// What may not happen in a pause or after a cancel, whatever it says. Called after the event was checked.
 void RunAudit::gates(const Event& event) {
   const bool starts = is<ModelRequested>(event) || is<ToolPlanned>(event) || is<RunResumed>(event);
@@ -98,7 +120,8 @@ void RunAudit::artifacts(const Content& content) {
     if (!block.artifact) continue;
     const ArtifactRef& artifact = *block.artifact;
     findings_.require(block.text.empty(), 1, "a block has text and an artifact");
-    findings_.require(artifact.n > 0 && artifact.n <= blobs_ + 1,
+    // A replay refers to those of the record too, which have the numbers that they have there.
+    findings_.require(artifact.n > 0 && (replay_ || artifact.n <= blobs_ + 1),
                       1,
                       fmt::format("artifact {} of the run follows {}", artifact.n, blobs_));
     findings_.require(artifact.head.size() <= artifact.bytes, 1, "an artifact is shorter than its head");
@@ -112,6 +135,9 @@ void RunAudit::artifacts(const Content& content) {
 void RunAudit::check(const RunStarted& started) {
   spend_.started(started);
   compactions_.started(started);
+  calls_.started(started);
+  replay_ = started.replay;
+  findings_.require(started.replay.has_value() == started.replay_of.has_value(), 8, "half of a replay");
   interactive_ = started.interactive;
   deadline_at_ = started.deadline_at;
   artifacts(started.input);
@@ -129,7 +155,8 @@ void RunAudit::check(const MessageReceived& message) {
 }
 
 void RunAudit::check(const ModelRequested& requested) {
-  findings_.require(event_->at < deadline_at_, 5, "a model call is asked for after the deadline");
+  findings_.require(
+      event_->replayed || event_->at < deadline_at_, 5, "a model call is asked for after the deadline");
   calls_.require_settled("a model call is asked for");
   calls_.require_none_abandoned();
   findings_.require(!answered_ || unread_ > 0, 2, "the run goes on after its final answer, asked by nobody");
@@ -164,7 +191,8 @@ void RunAudit::check(const ToolPlanned& planned) {
 }
 
 void RunAudit::check(const ApprovalRequired& required) {
-  findings_.require(required.expires_at > event_->at, 3, "an approval never can be given");
+  findings_.require(
+      event_->replayed || required.expires_at > event_->at, 3, "an approval never can be given");
   calls_.asked(required);
 }
 

@@ -46,6 +46,7 @@ class RunAudit {
   void link(const Record& record, const Event& event);
   void envelope(const Event& event);
   void gates(const Event& event);
+  void replay(const Event& event);
   void artifacts(const Content& content);
 
   // What each type of event may and may not say, given those before it.
@@ -88,6 +89,8 @@ class RunAudit {
   std::uint32_t lease_ = 1;
   const Event* event_ = nullptr;  ///< the one that is looked at
 
+  std::optional<ReplayOrigin> replay_;
+  bool live_ = false;  ///< of a replay: nothing is taken over any more
   bool interactive_ = false, cancelled_ = false, finished_ = false, answered_ = false;
   std::optional<StopReason> ends_as_;  ///< a cancel that the run asked for itself
   std::int64_t waited_of_batch_us_ = 0;

@@ -31,7 +31,7 @@ void SpendLedger::started(const RunStarted& started) {
 
 void SpendLedger::requested(const ModelRequested& requested, std::uint32_t step, Timestamp at) {
   require_order(requested, step, at);
-  require_reservation(requested);
+  if (!replayed_) require_reservation(requested);
   step_ = step;
   attempt_ = requested.attempt;
   provider_ = requested.provider;
@@ -103,7 +103,7 @@ void SpendLedger::require_reservation(const ModelRequested& requested) {
 
 void SpendLedger::completed(const ModelCompleted& completed) {
   const Usd cost = cost_of(completed.usage);
-  findings_.require(completed.cost_usd == cost,
+  findings_.require(replayed_ || completed.cost_usd == cost,
                     5,
                     fmt::format("a reply cost {}, not {}", to_string(cost), to_string(completed.cost_usd)));
   settle(completed.attempt, completed.usage, completed.cost_usd);
@@ -112,7 +112,7 @@ void SpendLedger::completed(const ModelCompleted& completed) {
 }
 
 void SpendLedger::failed(const ModelFailed& failed) {
-  if (in_flight_ && failed.kind == FailureClass::lost) {
+  if (!replayed_ && in_flight_ && failed.kind == FailureClass::lost) {
     findings_.require(failed.charged.total() == in_flight_->tokens && failed.charged_usd == in_flight_->usd,
                       5,
                       fmt::format("a lost attempt is charged {} tokens and {} where {} and {} were reserved",
@@ -135,6 +135,7 @@ void SpendLedger::settle(std::uint32_t attempt, const Usage& usage, Usd cost) {
                      usage.cache_write >= 0 && cost.nano >= 0;
   findings_.require(sound, 5, "a negative use");
   in_flight_.reset();
+  if (replayed_) return;
   usage_ += usage;
   cost_ += cost;
 }

@@ -16,6 +16,10 @@ class SpendLedger {
  public:
   explicit SpendLedger(Findings& findings) : findings_(findings) {}
 
+  /// The events that follow were taken over from the record that the run replays, and cost nothing, or were
+  /// not.
+  void look_at(bool replayed) { replayed_ = replayed; }
+
   void started(const RunStarted& started);
   void requested(const ModelRequested& requested, std::uint32_t step, Timestamp at);
   void completed(const ModelCompleted& completed);
@@ -49,6 +53,7 @@ class SpendLedger {
   Usd usd_taken() const { return cost_ + children_.usd + held_.usd; }
 
   Findings& findings_;
+  bool replayed_ = false;
   Budgets budgets_;
   Prices prices_;
   std::int64_t reply_tokens_max_ = 0;

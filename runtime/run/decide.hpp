@@ -8,6 +8,7 @@
 
 #include "runtime/context/context.hpp"
 #include "runtime/journal.hpp"
+#include "runtime/replay/answers.hpp"
 #include "runtime/run/inputs.hpp"
 #include "runtime/run/state.hpp"
 #include "runtime/tools/book.hpp"
@@ -18,8 +19,9 @@ namespace ratchet {
 struct Rules {
   const ToolBook& tools;
   std::uint32_t lease = 1;
-  bool hold = false;            ///< the node is being drained: no further model call is announced
-  bool decision_point = false;  ///< the server asks one about every call
+  bool hold = false;                      ///< the node is being drained: no further model call is announced
+  bool decision_point = false;            ///< the server asks one about every call
+  const ReplayAnswers* replay = nullptr;  ///< of a run that replays another one
 };
 
 /// A run that begins with a decision of its parent, in the same append.

@@ -121,7 +121,33 @@ void Draft::judged(const input::Judged& input) {
   obey(asked);
 }
 
+bool Draft::answer_in_replay(const ToolRequested& call) {
+  if (!rules.replay) return false;
+  const ToolManifest* tool = rules.tools.find(call.tool);
+  RATCHET_ENSURE(tool, "a call that is not denied is of a tool of its version");
+  // Nobody is asked about a call that is not executed: the answer that the record got is the answer.
+  const bool asks = call.verdict.decision == Decision::ask;
+  auto answer = rules.replay->answer(call.call_id, *tool, asks, decision.events);
+  if (!answer) return false;
+  if (answer->source == ResultSource::record) {
+    ToolResult result = std::move(*answer->recorded);
+    result.call_id = call.call_id;
+    result.latency_ms = 0;
+    result.order = state.results_of_batch + 1;
+    result.sandbox.clear();
+    result.evidence.reset();
+    result.source = ResultSource::record;
+    emit(std::move(result));
+  } else if (answer->source == ResultSource::mock) {
+    settle(call.call_id, ToolStatus::ok, text_content(std::move(answer->mock)), {}, ResultSource::mock);
+  } else {
+    settle_text(call.call_id, ToolStatus::not_replayable, std::move(answer->why));
+  }
+  return true;
+}
+
 void Draft::obey(const ToolRequested& call) {
+  if (call.verdict.decision != Decision::deny && answer_in_replay(call)) return;
   switch (call.verdict.decision) {
     case Decision::deny:
       return settle_text(call.call_id,
@@ -222,13 +248,15 @@ void Draft::call_lost(const OpenCall& call, Loss loss, std::string why) {
   emit(CallUnknown{call.call_id, std::move(why)});
 }
 
-void Draft::settle(const std::string& call_id, ToolStatus status, Content content, const CallEnd& end) {
+void Draft::settle(
+    const std::string& call_id, ToolStatus status, Content content, const CallEnd& end, ResultSource source) {
   ToolResult result;
   result.call_id = call_id;
   result.status = status;
   result.latency_ms = end.latency_ms;
   result.sandbox = end.sandbox;
   result.workspace = end.workspace;
+  result.source = source;
   if (!end.evidence.empty()) result.evidence = end.evidence;
   result.order = state.results_of_batch + 1;
   for (const Block& block : content)

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "runtime/limits.hpp"
+#include "runtime/replay/start.hpp"
 #include "runtime/run/draft.hpp"
 #include "runtime/run/start.hpp"
 #include "runtime/tools/spawn.hpp"
@@ -120,6 +121,10 @@ void Draft::child_ready(const input::ChildReady& ready) {
   child.root_run_id = started().root_run_id;
   child.depth = started().depth + 1;
   child.subagent_levels = std::min(child.subagent_levels, started().subagent_levels - 1);
+  if (started().replay) {  // what it may not do, nobody below it may
+    child.replay = inherited(*started().replay);
+    child.replay_of = child.replay->run_id;
+  }
   child.interactive = false;  // its answer is its parent's to take
   child.seed = draw_seed(stamp.entropy);
   const RunId child_id = RunId::make(stamp);

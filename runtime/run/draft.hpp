@@ -100,6 +100,8 @@ class Draft {
   ToolRequested unjudged(const OpenCall& call) const;
   /// Does what the verdict says.
   void obey(const ToolRequested& call);
+  /// In a replay: answers a call from the record, a mock, or not at all. False: it is to be executed.
+  bool answer_in_replay(const ToolRequested& call);
   bool uses_workspace(const OpenCall& call) const;
   /// Executes a call that may run.
   void run(const std::string& call_id);
@@ -112,7 +114,11 @@ class Draft {
   void call_lost(const OpenCall& call, Loss loss, std::string why);
   ToolPlanned plan_of(const OpenCall& call, std::uint32_t attempt, Execution execution) const;
   void plan(const OpenCall& call, std::uint32_t attempt, Execution execution, Timestamp not_before = {});
-  void settle(const std::string& call_id, ToolStatus status, Content content, const CallEnd& end = {});
+  void settle(const std::string& call_id,
+              ToolStatus status,
+              Content content,
+              const CallEnd& end = {},
+              ResultSource source = ResultSource::execution);
   void settle_text(const std::string& call_id, ToolStatus status, std::string text);
   void end_waits();
 

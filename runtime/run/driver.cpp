@@ -45,8 +45,10 @@ Result<std::unique_ptr<RunDriver>> RunDriver::load(DriverParts parts,
                                                    std::shared_ptr<const ToolBook> tools,
                                                    const RunRow& row,
                                                    const std::vector<Record>& records,
-                                                   bool after_failure) {
+                                                   bool after_failure,
+                                                   std::unique_ptr<ReplayAnswers> replay) {
   std::unique_ptr<RunDriver> driver(new RunDriver(parts, std::move(tools), row, after_failure));
+  driver->replay_ = std::move(replay);
   for (const Record& record : records) {
     for (const Event& event : record.events) {
       if (event.seq != driver->state_.last_seq + 1)
@@ -54,6 +56,7 @@ Result<std::unique_ptr<RunDriver>> RunDriver::load(DriverParts parts,
       if ((event.seq == 1) != std::holds_alternative<RunStarted>(event.payload))
         return fail(ErrorCode::corrupt, "the run's first event is not run.started, or it stands elsewhere");
       apply(driver->state_, event);
+      if (driver->replay_) driver->replay_->apply(event);
     }
   }
   if (driver->state_.last_seq != row.last_seq || row.last_seq == 0)
@@ -65,6 +68,8 @@ Result<std::unique_ptr<RunDriver>> RunDriver::load(DriverParts parts,
 }
 
 Result<void> RunDriver::can_be_served() const {
+  RATCHET_ENSURE(state_.started->replay.has_value() == (replay_ != nullptr),
+                 "a replay is never taken up without what keeps it from acting");
   if (state_.model.provider >= state_.started->model.providers.size())
     return fail(ErrorCode::corrupt, "the run's events name a provider that it does not have");
   for (const OpenCall& call : state_.calls) {
@@ -141,6 +146,7 @@ void RunDriver::committed() {
   head_ = done.head;
   for (const Event& event : done.decision.events) {
     context_->apply(event);
+    if (replay_) replay_->apply(event);
     if (const auto* requested = std::get_if<ModelRequested>(&event.payload))
       late_text_ = requested->late_message();
   }
@@ -214,8 +220,11 @@ void RunDriver::propose(signal::Given given, Stamp& stamp) {
   // Each decision gets randomness of its own, whatever was decided before under the same stamp, and so does
   // the salt of its record: it must not be known to those who see the ids that were made.
   const Stamp fresh{stamp.at, Entropy(stamp.entropy.draw())};
-  auto decision =
-      decide(Rules{*tools_, lease_, holding_, parts_.decision_point}, state_, *context_, given.input, fresh);
+  auto decision = decide(Rules{*tools_, lease_, holding_, parts_.decision_point, replay_.get()},
+                         state_,
+                         *context_,
+                         given.input,
+                         fresh);
   if (!decision) {
     if (given.token) actions_.push_back(action::Answer{given.token, tl::unexpected(decision.error())});
     return;
@@ -254,6 +263,7 @@ void RunDriver::append(Decided decision, signal::Given given, Stamp& stamp) {
       append.append.snapshots.push_back(*result->workspace);
   for (ChildStart& child : decision.children)
     append.children.push_back(first_append(child.run_id, std::move(child.started), parts_.pack, stamp));
+  append.append.prompts = prompts_of(decision.events);
   if (auto* token = std::get_if<input::UserToken>(&given.input)) append.append.user_token = token->token;
   pending_ = Pending{std::move(decision), append.append.row.head, std::move(given)};
   actions_.push_back(std::move(append));

@@ -156,12 +156,14 @@ struct DriverParts {
 class RunDriver {
  public:
   /// Takes up a run from its whole journal. `row` is the run's row after the activation. `after_failure`:
-  /// this run's actor has just failed, so only real progress clears its resume count. Errors: corrupt.
+  /// this run's actor has just failed, so only real progress clears its resume count. `replay`: with what a
+  /// run that replays another one answers calls. Errors: corrupt.
   static Result<std::unique_ptr<RunDriver>> load(DriverParts parts,
                                                  std::shared_ptr<const ToolBook> tools,
                                                  const RunRow& row,
                                                  const std::vector<Record>& records,
-                                                 bool after_failure = false);
+                                                 bool after_failure = false,
+                                                 std::unique_ptr<ReplayAnswers> replay = nullptr);
 
   /// The first call: the run was taken up, and these have come meanwhile. All of them are handled before the
   /// run may rest again, or a command to a run that waits would wake it only to find it asleep. The ends of
@@ -216,6 +218,7 @@ class RunDriver {
   std::shared_ptr<const ToolBook> tools_;
   RunState state_;
   std::unique_ptr<Context> context_;
+  std::unique_ptr<ReplayAnswers> replay_;  ///< none: the run replays nothing
   Hash head_;
   std::uint32_t lease_;
   std::uint32_t resumes_;

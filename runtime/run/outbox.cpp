@@ -78,7 +78,7 @@ std::string webhook_body(const Event& event, std::string_view data) {
 std::string on_stop_body(const RunRow& row, const Event& event, std::string_view data) {
   return json_object([&](JsonObject& body) {
     body.text("at", name(HookPoint::on_stop));
-    add_run(body, row, event).boolean("replay", false);
+    add_run(body, row, event).boolean("replay", row.replay_of.has_value());
     add_envelope(body, event, data);
   });
 }
@@ -109,6 +109,11 @@ std::vector<OutboxEntry> outbox_entries(const AgentDefinition& agent,
   const bool stop_hooks = std::any_of(agent.hooks.begin(), agent.hooks.end(), [](const HookRule& hook) {
     return hook.at == HookPoint::on_stop;
   });
+  // A replay notifies nobody; of its hooks those of security are told, and that it is one.
+  const bool replay = row.replay_of.has_value();
+  const auto is_told_the_end = [&](const HookRule& hook) {
+    return hook.at == HookPoint::on_stop && (!replay || hook.kind == HookKind::security);
+  };
   // Most agents tell nobody anything, and every append comes by here.
   if (!stop_hooks && agent.approval.notify_url.empty()) return entries;
   for (const Event& event : events) {
@@ -133,8 +138,8 @@ std::vector<OutboxEntry> outbox_entries(const AgentDefinition& agent,
     };
     if (std::holds_alternative<RunFinished>(event.payload)) {
       for (const HookRule& hook : agent.hooks)
-        if (hook.at == HookPoint::on_stop) tell(hook.url, on_stop_body(row, event, data), true);
-    } else if (!agent.approval.notify_url.empty()) {
+        if (is_told_the_end(hook)) tell(hook.url, on_stop_body(row, event, data), true);
+    } else if (!agent.approval.notify_url.empty() && !replay) {
       tell(agent.approval.notify_url, webhook_body(event, data), false);
     }
   }

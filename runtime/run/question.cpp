@@ -13,6 +13,7 @@ JudgeQuestion question_of(const std::shared_ptr<const ToolBook>& tools,
   question.agent_version = row.agent_version;
   question.user_id = row.user_id;
   question.step = step;
+  question.replay = row.replay_of.has_value();
   question.agent = std::shared_ptr<const AgentVersion>(tools, &tools->agent());
   return question;
 }

@@ -42,8 +42,9 @@ struct RunRow {
   Json labels{"{}"};
   std::uint32_t blobs = 0;  ///< how many the run has
   std::vector<ApprovalId> pending_approvals;
-  Share subagents;             ///< used by the runs below it that have ended
-  std::int64_t paused_us = 0;  ///< waited for people so far
+  Share subagents;                       ///< used by the runs below it that have ended
+  std::int64_t paused_us = 0;            ///< waited for people so far
+  std::optional<Timestamp> imported_at;  ///< it ran on another server, and was taken from an export
 
   bool operator==(const RunRow&) const = default;
 
@@ -85,6 +86,7 @@ struct RunRow {
     visit(34, "pending_approvals", self.pending_approvals);
     visit(35, "subagents", self.subagents);
     visit(36, "paused_us", self.paused_us);
+    visit(37, "imported_at", self.imported_at);
   }
 };
 

@@ -1,6 +1,7 @@
 #include "runtime/run/start.hpp"
 
 #include "runtime/limits.hpp"
+#include "runtime/replay/take_over.hpp"
 #include "runtime/run/draft.hpp"
 #include "runtime/run/outstanding.hpp"
 
@@ -59,19 +60,23 @@ Decided start_run(const RunId& run_id, RunStarted started, Stamp& stamp) {
 }
 
 FirstAppend first_append(const RunId& run_id, RunStarted started, RecordPacker pack, Stamp& stamp) {
-  Decided decided = start_run(run_id, std::move(started), stamp);
+  return first_append(start_run(run_id, std::move(started), stamp), pack, stamp);
+}
+
+FirstAppend first_append(Decided decided, RecordPacker pack, Stamp& stamp) {
   Record record;
   record.salt = stamp.entropy.draw();
   record.events = std::move(decided.events);
   const std::string bytes = encode(record);
   FirstAppend first;
   first.append.first_seq = 1;
-  first.append.events = 1;
+  first.append.events = static_cast<std::uint32_t>(record.events.size());
   first.append.record = pack(bytes);
   first.append.row = row_of(decided.after);
   first.append.row.lease = 1;
   first.append.row.head = *chain_head(bytes);
   first.append.blobs = std::move(decided.blobs);
+  first.append.snapshots = snapshots_of(record.events);
   first.started = std::make_shared<const std::pair<RunRow, Record>>(first.append.row, std::move(record));
   return first;
 }

@@ -28,5 +28,7 @@ struct FirstAppend {
 };
 
 FirstAppend first_append(const RunId& run_id, RunStarted started, RecordPacker pack, Stamp& stamp);
+/// The same of a run that begins with more than its first event: `decided` has all of them.
+FirstAppend first_append(Decided decided, RecordPacker pack, Stamp& stamp);
 
 }  // namespace ratchet

@@ -55,8 +55,9 @@ struct JudgeQuestion {
   std::shared_ptr<const AgentVersion> agent;
   bool hooks = false;  ///< ask the version's hooks at `pre_tool`
   bool decision_point =
-      false;          ///< ask the server's decision point, about what the hooks made of the arguments
-  bool more = false;  ///< another question of the same reply follows at once: they may be asked together
+      false;            ///< ask the server's decision point, about what the hooks made of the arguments
+  bool replay = false;  ///< of a replay: only security hooks are asked, and told so
+  bool more = false;    ///< another question of the same reply follows at once: they may be asked together
 };
 
 /// Gathers facts outside of the process.

@@ -29,7 +29,7 @@ std::string body_of(const HookRule& hook, const JudgeQuestion& question, const C
                      .raw("args", question.args);
                }));
     if (end) body.text("status", name(end->status)).text("result", end->text);
-    body.boolean("replay", false);
+    body.boolean("replay", question.replay);
   });
 }
 

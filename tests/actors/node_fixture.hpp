@@ -130,6 +130,7 @@ class TestNode {
     options.reviewer = reviewer;
     options.webhook_secrets = webhook_secrets;
     options.sandboxes = sandboxes;
+    options.replay_environment = replay_environment;
     options.log = [this](LogLevel, const std::string& line) {
       const std::lock_guard lock(log_mutex_);
       log += line + '\n';
@@ -147,6 +148,21 @@ class TestNode {
     command.idempotency_key = std::move(key);
     command.fingerprint = fingerprint;
     return ask<RunAccepted>([&](Reply<RunAccepted> reply) { node->start_run(command, std::move(reply)); });
+  }
+
+  Result<RunAccepted> replay(const RunId& run,
+                             std::uint32_t from_step,
+                             ReplayTools tools = ReplayTools::recorded,
+                             std::string patch = "{}",
+                             std::string key = {}) {
+    ReplayRun command;
+    command.team = "t";
+    command.run_id = run;
+    command.from_step = from_step;
+    command.tools = tools;
+    command.patch.text = std::move(patch);
+    command.idempotency_key = std::move(key);
+    return ask<RunAccepted>([&](Reply<RunAccepted> reply) { node->replay_run(command, std::move(reply)); });
   }
 
   template <class T, class Send>
@@ -216,6 +232,7 @@ class TestNode {
   Reviewer* reviewer = nullptr;  ///< lets them see results; borrowed
   std::vector<WebhookSecret> webhook_secrets;
   SandboxOptions sandboxes;
+  bool replay_environment = false;
   std::string log;
   std::unique_ptr<CafNode> node;
 };

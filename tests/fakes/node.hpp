@@ -122,6 +122,8 @@ class FakeNode final : public Node {
   // --- what it was told
 
   std::vector<StartRun> started;
+  std::vector<ReplayRun> replays;
+  std::vector<ImportRun> imports;
   std::vector<SendMessage> messages;
   std::vector<CancelRun> cancels;
   std::vector<ResolveCall> resolves;
@@ -211,6 +213,21 @@ class FakeNode final : public Node {
     if (!events) return reply(tl::unexpected(events.error()));
     if (events->empty()) return reply(RunAccepted{existing_, (*agent)->version, true});
     reply(RunAccepted{run, (*agent)->version, false});
+  }
+
+  void replay_run(ReplayRun command, Reply<RunAccepted> reply) override {
+    const std::lock_guard lock(mutex_);
+    replays.push_back(command);
+    if (refusal) return reply(tl::unexpected(*refusal));
+    Stamp stamp{clock_.now(), system_entropy()};
+    reply(RunAccepted{RunId::make(stamp), 1, false});
+  }
+
+  void import_run(ImportRun command, Reply<RunAccepted> reply) override {
+    const std::lock_guard lock(mutex_);
+    imports.push_back(std::move(command));
+    if (refusal) return reply(tl::unexpected(*refusal));
+    reply(RunAccepted{imports.back().run_id, 1, false});
   }
 
   void send_message(SendMessage command, Reply<Accepted> reply) override {
@@ -330,6 +347,7 @@ class FakeNode final : public Node {
     append.row = row_of(running.state);
     append.row.head = running.head;
     append.blobs = std::move(blobs);
+    append.prompts = prompts_of(record.events);
     // The first event of a run is no approval, and there is no state before it to make rows from.
     if (before.started) append.approvals = approval_rows(before, record.events);
     commit.runs.push_back(std::move(append));

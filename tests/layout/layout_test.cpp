@@ -210,6 +210,34 @@ TEST(Layout, EveryFolderOfSourcesHasAReadmeOfSixToFifteenLines) {
   EXPECT_THAT(wrong, IsEmpty());
 }
 
+/// Two definitions of one type are undefined behaviour that no tool of ours reports: the linker keeps one of
+/// the functions that both have (their destructors, say) for both.
+TEST(Layout, NoTwoHeadersDefineATypeOfTheSameName) {
+  std::map<std::string, std::set<std::string>> headers;
+  for (const auto& source : sources(product)) {
+    if (!source.is_header()) continue;
+    std::vector<std::string> spaces;
+    std::istringstream lines(source.text);
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream words(line);
+      std::string kind, name, type;
+      words >> kind >> name;
+      if (line.starts_with("namespace ") && line.ends_with("{")) spaces.push_back(name);
+      if (line.starts_with("}  // namespace") && !spaces.empty()) spaces.pop_back();
+      const bool defines = (line.starts_with("struct ") || line.starts_with("class ")) && line.ends_with("{");
+      if (!defines) continue;
+      for (const std::string& space : spaces)
+        type += space + "::";
+      headers[type + name].insert(source.path);
+    }
+  }
+  std::vector<std::string> wrong;
+  for (const auto& [type, where] : headers)
+    if (where.size() > 1) wrong.push_back(type + " in " + *where.begin() + " and " + *where.rbegin());
+  EXPECT_GT(headers.size(), 200u);
+  EXPECT_THAT(wrong, IsEmpty());
+}
+
 TEST(Layout, NoFileIsLongerThanOneIdeaCanBe) {
   std::vector<std::string> wrong;
   for (const auto& source : sources(all)) {

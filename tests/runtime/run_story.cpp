@@ -116,6 +116,21 @@ RunStory::RunStory(Setting setting) : agent_(make_agent(setting)) {
   take(start_run(run, std::move(started), stamp));
 }
 
+RunStory::RunStory(const RunStory& original, ReplayOrder order)
+    : agent_(original.agent_), book_(original.book_), now_(original.now_.plus_ms(60'000)) {
+  order.origin.run_id = original.state_.run_id;
+  auto events = replay_events(order, original.events_, *agent_, now_);
+  RATCHET_ENSURE(events, "the story can be replayed");
+  Stamp stamp{now_, Entropy({8})};
+  const RunId run = RunId::make(stamp);
+  replay_ = std::make_unique<ReplayAnswers>(
+      std::get<RunStarted>(events->front().payload),
+      std::make_shared<const RecordedCalls>(original.events_, order.origin.from_step),
+      "",
+      order.environment);
+  take(start_replay(run, std::move(*events), stamp));
+}
+
 RunStory::~RunStory() {
   Auditor auditor;
   for (const Record& record : records_)
@@ -128,7 +143,8 @@ Result<Decided> RunStory::decide_on(const Input& input) const {
   const Stamp stamp{
       now_,
       Entropy({static_cast<std::uint8_t>(drawn_ + 1), static_cast<std::uint8_t>((drawn_ + 1) >> 8), 1})};
-  return decide(Rules{*book_, lease_, false, decision_point_}, state_, *context_, input, stamp);
+  return decide(
+      Rules{*book_, lease_, false, decision_point_, replay_.get()}, state_, *context_, input, stamp);
 }
 
 std::string RunStory::give(const Input& input) {
@@ -164,6 +180,7 @@ void RunStory::take(Decided decided) {
   if (first) state_.run_id = decided.after.run_id;
   for (const Event& event : decided.events) {
     apply(state_, event);
+    if (replay_) replay_->apply(event);
     if (!first) context_->apply(event);
     events_.push_back(event);
   }

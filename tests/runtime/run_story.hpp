@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/replay/start.hpp"
 #include "runtime/run/decide.hpp"
 #include "runtime/run/outstanding.hpp"
 
@@ -44,6 +45,8 @@ ReplyBlock call_of(std::string tool, std::string args = {});
 class RunStory {
  public:
   explicit RunStory(Setting setting = {});
+  /// Replays the other story. `order` says the rest; run and agent are those of the other one.
+  RunStory(const RunStory& original, ReplayOrder order);
   ~RunStory();
   RunStory(const RunStory&) = delete;
   RunStory& operator=(const RunStory&) = delete;
@@ -116,6 +119,8 @@ class RunStory {
 
   const std::vector<Event>& events() const { return events_; }
 
+  const std::vector<Record>& records() const { return records_; }
+
   const std::vector<Blob>& blobs() const { return blobs_; }
 
   const Decided& last() const { return last_; }
@@ -152,6 +157,7 @@ class RunStory {
   RunState state_;
   std::unique_ptr<Context> context_;
   bool decision_point_ = false;
+  std::unique_ptr<ReplayAnswers> replay_;
   std::vector<Event> events_;
   std::vector<Record> records_;
   std::vector<Blob> blobs_;
