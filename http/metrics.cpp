@@ -291,8 +291,10 @@ Metrics::Metrics() : impl_(std::make_unique<Impl>()) {}
 Metrics::~Metrics() = default;
 
 void Metrics::on_commit(const RunRow& row, std::span<const Event> events) {
-  for (const auto& event : events)
+  for (const auto& event : events) {
+    if (event.replayed) continue;  // it happened in another run
     std::visit([&](const auto& payload) { impl_->on(row, event.at, payload); }, event.payload);
+  }
 }
 
 void Metrics::on_hook(HookPoint at, HookKind kind, HookOutcome outcome, std::int64_t latency_ms) {

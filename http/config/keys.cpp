@@ -220,8 +220,9 @@ constexpr Key<ServerConfig> server_keys[] = {
      [](ServerConfig&, const Value& v) { return read_off(v, "false", "evaluation sets"); }},
     {"replay_environment",
      "false",
-     "true on a server that is there for replays only.",
-     [](ServerConfig&, const Value& v) { return read_off(v, "false", "replays"); }},
+     "true on a server that is there for replays only: replays may execute tools with side effects "
+     "`internal`.",
+     [](ServerConfig& c, const Value& v) { return read_boolean(v, c.replay_environment); }},
     {"redaction",
      "{}",
      "What is hidden from what leaves the process.",

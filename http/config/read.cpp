@@ -92,6 +92,13 @@ Done read_usd(const Value& value, Usd& out) {
   return {};
 }
 
+Done read_boolean(const Value& value, bool& out) {
+  if (value.kind != Value::Kind::boolean)
+    return fail_at(value, ErrorCode::invalid_request, "expected true or false");
+  out = value.text == "true";
+  return {};
+}
+
 Done read_off(const Value& value, std::string_view standard, std::string_view what) {
   const bool scalar = value.kind != Value::Kind::list && value.kind != Value::Kind::map;
   if (scalar && (value.kind == Value::Kind::null ? "null" : value.text) == standard) return {};

@@ -39,6 +39,7 @@ Done read_optional_text(const Value& value, std::string& out);
 /// Takes what `is_name` takes.
 Done read_name(const Value& value, std::string& out);
 Done read_integer(const Value& value, std::int64_t min, std::int64_t max, std::int64_t& out);
+Done read_boolean(const Value& value, bool& out);
 /// Takes a decimal number, in quotes or not, without going through a float.
 Done read_usd(const Value& value, Usd& out);
 /// Succeeds only on `standard`, the value that leaves off what this version does not do. Errors:

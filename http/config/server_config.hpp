@@ -129,6 +129,7 @@ struct ServerConfig {
   KeySource webhook_secret;                ///< of the secrets that webhooks are signed with
   ServerLimits limits;
   std::int64_t drain_timeout_ms = 30'000;
+  bool replay_environment = false;
   std::int64_t subagents_max_depth = 1;
   std::string
       redaction_rules_file;  ///< empty: our own rules; absolute, or relative to the configuration file

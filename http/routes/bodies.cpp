@@ -225,6 +225,52 @@ Result<StartBody> read_start(const Request& request) {
   return body;
 }
 
+namespace {
+
+/// The patch as JSON; of its members only those that are no part of a definition are looked at here.
+void read_patch(ObjectReader& body, ReplayBody& to) {
+  static constexpr std::array<FieldRule, 7> rules = {
+      {{"system_prompt"}, {"model"}, {"tools"}, {"policy"}, {"budgets"}, {"input"}, {"mocks"}}};
+  auto patch = body.object("patch", rules);
+  if (patch.has("input")) to.input = read_content(patch, "input");
+  const auto mocks = patch.members("mocks", SIZE_MAX);
+  for (const auto& [tool, result] : mocks)
+    if (!is_name(tool))
+      patch.invalid("mocks", fmt::format("mocks: '{}' is no name of a tool", tool.substr(0, 60)));
+  if (body.has("patch")) to.patch.text = body.json("patch");
+}
+
+}  // namespace
+
+Result<ReplayBody> read_replay(const Request& request) {
+  static constexpr std::array<FieldRule, 6> rules = {
+      {{"from_step"}, {"patch"}, {"tools"}, {"nondeterminism"}, {"user_token"}, {"idempotency_key"}}};
+  auto value = parse_body(request);
+  if (!value) return tl::unexpected(value.error());
+  ReplayBody body;
+  const auto read = read_object(*value, rules, [&](ObjectReader& reader) {
+    body.from_step = static_cast<std::uint32_t>(reader.integer("from_step", 1, UINT32_MAX));
+    read_patch(reader, body);
+    body.tools = reader.choice<ReplayTools>("tools");
+    body.nondeterminism = reader.choice<Nondeterminism>("nondeterminism");
+    if (reader.has("user_token"))
+      body.user_token = reader.text("user_token", 1, limits::user_token_bytes_max);
+    body.idempotency_key = read_key(reader);
+  });
+  if (!read) return tl::unexpected(read.error());
+  if (body.patch.text.size() > limits::replay_patch_bytes_max)
+    return fail(ErrorCode::not_replayable,
+                fmt::format("the patch has {} bytes; at most {} are taken",
+                            body.patch.text.size(),
+                            limits::replay_patch_bytes_max),
+                "/patch");
+  auto key = merge_key(request, std::move(body.idempotency_key));
+  if (!key) return tl::unexpected(key.error());
+  body.idempotency_key = std::move(*key);
+  body.canonical = canonical_without_secrets(std::move(*value));
+  return body;
+}
+
 Result<MessageBody> read_message(const Request& request) {
   static constexpr std::array<FieldRule, 2> rules = {{{"content"}, {"idempotency_key"}}};
   MessageBody body;

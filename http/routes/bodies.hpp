@@ -33,6 +33,20 @@ struct StartBody {
 
 Result<StartBody> read_start(const Request& request);
 
+struct ReplayBody {
+  std::uint32_t from_step = 1;
+  Json patch{"{}"};              ///< canonical
+  std::optional<Content> input;  ///< of the patch
+  ReplayTools tools = ReplayTools::recorded;
+  Nondeterminism nondeterminism = Nondeterminism::accept_divergence;
+  std::string user_token;       ///< empty: none was given
+  std::string idempotency_key;  ///< as of `StartBody`
+  std::string canonical;        ///< likewise
+};
+
+/// What the patch says of the definition is looked at where the definition is known.
+Result<ReplayBody> read_replay(const Request& request);
+
 struct MessageBody {
   Content content;
   std::string idempotency_key;

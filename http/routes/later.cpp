@@ -7,9 +7,6 @@ namespace ratchet {
 
 std::vector<Route> later_routes() {
   return {
-      {"POST", "/v1/runs/{run_id}/replay", Role::launch, {}, nullptr},
-      {"GET", "/v1/runs/{run_id}/diff", Role::read, {"against"}, nullptr},
-      {"GET", "/v1/search/prompts", Role::read, {"hash", "limit", "cursor"}, nullptr},
       {"GET", "/", std::nullopt, {}, nullptr},  // the console
   };
 }

@@ -7,6 +7,7 @@
 #include "http/catalog.hpp"
 #include "runtime/json/object.hpp"
 #include "runtime/limits.hpp"
+#include "runtime/replay/version.hpp"
 
 namespace ratchet {
 
@@ -130,6 +131,7 @@ void write_row(const RunRow& row, const std::string& pending, JsonObject& run) {
                 finished ? std::optional(row.finished_at) : std::nullopt,
                 [](Timestamp at) { return to_string(at); })
       .text("harness_version", row.harness_version)
+      .optional("imported_at", row.imported_at, [](Timestamp at) { return to_string(at); })
       .raw("labels", row.labels.text);
 }
 
@@ -142,16 +144,20 @@ Result<RunId> run_id_of(const Call& call) {
 Result<RunRow> find_run(Api& api, const Call& call) {
   const auto run = run_id_of(call);
   if (!run) return tl::unexpected(run.error());
-  auto row = api.journal.row(*run);
+  return find_run(api, call, *run);
+}
+
+Result<RunRow> find_run(Api& api, const Call& call, const RunId& run) {
+  auto row = api.journal.row(run);
   if (row && row->team != call.client.team) row = tl::unexpected(Error{ErrorCode::unknown_run, {}});
   if (!row && row.error().code == ErrorCode::unknown_run)
-    return fail(ErrorCode::unknown_run, fmt::format("there is no run {}", to_string(*run)));
+    return fail(ErrorCode::unknown_run, fmt::format("there is no run {}", to_string(run)));
   return row;
 }
 
 Result<std::shared_ptr<const RunView>> view_of(Api& api, const Client& client, const RunRow& row) {
   if (client.may(Role::audit)) return nullptr;
-  const auto agent = api.catalog.find(row.team, row.agent_id, row.agent_version);
+  const auto agent = version_of(api.catalog, api.journal, row);
   if (!agent) return tl::unexpected(agent.error());
   return std::make_shared<const RunView>(api.redactor, (*agent)->tools);
 }

@@ -10,6 +10,7 @@
 #include "runtime/ids.hpp"
 #include "runtime/journal.hpp"
 #include "runtime/redact/run_view.hpp"
+#include "runtime/replay/steps.hpp"
 
 namespace ratchet {
 
@@ -17,6 +18,8 @@ namespace ratchet {
 Result<RunId> run_id_of(const Call& call);
 /// Its row, if it is the team's. Errors: invalid_id, unknown_run.
 Result<RunRow> find_run(Api& api, const Call& call);
+/// The row of another run of the team. Errors: unknown_run.
+Result<RunRow> find_run(Api& api, const Call& call, const RunId& run);
 
 /// How a client sees a run; null: every byte of it. Errors: those of finding the run's version.
 Result<std::shared_ptr<const RunView>> view_of(Api& api, const Client& client, const RunRow& row);
@@ -47,6 +50,9 @@ Result<std::string> render_run(Api& api,
 
 /// An approval as the API shows it, with the arguments it is about. Reads the journal.
 Result<std::string> render_approval(Api& api, const ApprovalRow& row);
+
+/// A step as lists show it; `model` is that of its run.
+std::string render_step(const RunStep& step, const ModelConfig& model);
 
 /// The four counts, as members of an object of their own.
 std::string render_usage(const Usage& usage);

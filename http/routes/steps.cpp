@@ -1,7 +1,7 @@
 // A run step by step: what was asked of the model and what it answered, the exact bytes of a request, and the
 // proof that the record is whole.
 
-#include <map>
+#include "runtime/replay/steps.hpp"
 
 #include <fmt/format.h>
 
@@ -13,93 +13,11 @@
 #include "runtime/event/json.hpp"
 #include "runtime/json/object.hpp"
 #include "runtime/limits.hpp"
+#include "runtime/replay/version.hpp"
 
 namespace ratchet {
 
 namespace {
-
-struct StepCall {
-  ToolRequested requested;
-  std::optional<ToolStatus> status;
-  std::int64_t latency_ms = 0;
-};
-
-struct Step {
-  std::uint32_t step = 0;
-  std::uint32_t attempts = 0;
-  std::uint32_t provider = 0;
-  Hash prompt_hash;
-  std::optional<ModelCompleted> reply;
-  Usage usage;   ///< of all attempts
-  Usd cost_usd;  ///< of all attempts
-  std::vector<StepCall> calls;
-};
-
-/// Gathers events into steps, in order.
-class StepFold {
- public:
-  void add(const Event& event) {
-    std::visit([&](const auto& payload) { on(event, payload); }, event.payload);
-  }
-
-  const std::vector<Step>& steps() const { return steps_; }
-
-  const ModelConfig& model() const { return model_; }
-
- private:
-  Step& at(const Event& event) {
-    if (steps_.empty() || steps_.back().step != event.step) {
-      steps_.emplace_back();
-      steps_.back().step = event.step;
-    }
-    return steps_.back();
-  }
-
-  void on(const Event&, const RunStarted& started) { model_ = started.model; }
-
-  void on(const Event& event, const ModelRequested& requested) {
-    auto& step = at(event);
-    step.attempts = requested.attempt;
-    // A compaction is paid for in its step, but is not what the step was about.
-    if (requested.purpose == CallPurpose::compaction) return;
-    step.provider = requested.provider;
-    step.prompt_hash = requested.prompt_hash;
-  }
-
-  void on(const Event& event, const ModelCompleted& completed) {
-    auto& step = at(event);
-    if (completed.purpose == CallPurpose::step) step.reply = completed;
-    step.usage += completed.usage;
-    step.cost_usd += completed.cost_usd;
-  }
-
-  void on(const Event& event, const ModelFailed& failed) {
-    auto& step = at(event);
-    step.usage += failed.charged;
-    step.cost_usd += failed.charged_usd;
-  }
-
-  void on(const Event& event, const ToolRequested& requested) {
-    auto& step = at(event);
-    calls_[requested.call_id] = {steps_.size() - 1, step.calls.size()};
-    step.calls.push_back({requested, std::nullopt, 0});
-  }
-
-  void on(const Event&, const ToolResult& result) {
-    const auto at = calls_.find(result.call_id);
-    if (at == calls_.end()) return;  // the result of a call that was never judged has no place in the list
-    auto& call = steps_[at->second.first].calls[at->second.second];
-    call.status = result.status;
-    call.latency_ms = result.latency_ms;
-  }
-
-  template <class Other>
-  void on(const Event&, const Other&) {}
-
-  ModelConfig model_;
-  std::vector<Step> steps_;
-  std::map<std::string, std::pair<std::size_t, std::size_t>> calls_;  ///< where each call stands
-};
 
 std::string render_call(const StepCall& call) {
   return json_object([&](JsonObject& object) {
@@ -112,10 +30,13 @@ std::string render_call(const StepCall& call) {
       object.number("latency_ms", call.latency_ms);
     else
       object.null("latency_ms");
+    if (call.source != ResultSource::execution) object.text("source", name(call.source));
   });
 }
 
-std::string render_step(const Step& step, const ModelConfig& model) {
+}  // namespace
+
+std::string render_step(const RunStep& step, const ModelConfig& model) {
   return json_object([&](JsonObject& object) {
     object.number("step", step.step).text("model", model.name);
     if (step.provider < model.providers.size())
@@ -129,11 +50,14 @@ std::string render_step(const Step& step, const ModelConfig& model) {
     else
       object.null("latency_ms").null("ttft_ms");
     object.text("prompt_hash", to_string(step.prompt_hash));
+    if (step.replayed) object.boolean("replayed", true);
     append_json_array(object.key("calls"), step.calls, [](std::string& out, const StepCall& call) {
       out += render_call(call);
     });
   });
 }
+
+namespace {
 
 Result<Response> list(Api& api, const Call& call) {
   const auto page = Page::of(call);
@@ -146,15 +70,15 @@ Result<Response> list(Api& api, const Call& call) {
     if (!parsed) return fail(ErrorCode::invalid_cursor, "the cursor names no step");
     after = *parsed;
   }
-  StepFold fold;
+  RunSteps steps;
   const auto read = each_event(api.journal, row->run_id, 1, [&](const Event& event) {
-    fold.add(event);
+    steps.add(event);
     return true;
   });
   if (!read) return tl::unexpected(read.error());
-  std::vector<const Step*> shown;
+  std::vector<const RunStep*> shown;
   bool more = false;
-  for (const auto& step : fold.steps()) {
+  for (const auto& step : steps.all()) {
     if (step.step <= after || step.attempts == 0) continue;
     more = shown.size() == page->limit();
     if (more) break;
@@ -162,7 +86,7 @@ Result<Response> list(Api& api, const Call& call) {
   }
   std::string items;
   append_json_array(
-      items, shown, [&](std::string& out, const Step* step) { out += render_step(*step, fold.model()); });
+      items, shown, [&](std::string& out, const RunStep* step) { out += render_step(*step, steps.model()); });
   return page->answer(items, more ? std::to_string(shown.back()->step) : "");
 }
 
@@ -172,14 +96,35 @@ Result<std::uint32_t> step_of(const Call& call) {
   return step;
 }
 
+/// The run that sent the request of this step: of a step that a replay has taken over, the one that it
+/// replays.
+Result<RunRow> sender_of(Api& api, const Call& call, RunRow row, std::uint32_t step) {
+  while (row.replay_of) {
+    bool taken_over = false;
+    const auto read = each_event(api.journal, row.run_id, 1, [&](const Event& event) {
+      if (event.step == step && std::holds_alternative<ModelRequested>(event.payload))
+        taken_over = event.replayed;
+      return event.step < step;
+    });
+    if (!read) return tl::unexpected(read.error());
+    if (!taken_over) break;
+    auto original = find_run(api, call, *row.replay_of);
+    if (!original) return original;
+    row = std::move(*original);
+  }
+  return row;
+}
+
 Result<Response> request(Api& api, const Call& call) {
-  const auto row = find_run(api, call);
-  if (!row) return tl::unexpected(row.error());
   const auto step = step_of(call);
+  auto row = find_run(api, call);
+  if (!row) return tl::unexpected(row.error());
   if (!step) return tl::unexpected(step.error());
   const auto attempt = integer_parameter(call.target.query, "attempt", 1, UINT32_MAX);
   if (!attempt) return tl::unexpected(attempt.error());
-  const auto agent = api.catalog.find(row->team, row->agent_id, row->agent_version);
+  row = sender_of(api, call, std::move(*row), *step);
+  if (!row) return tl::unexpected(row.error());
+  const auto agent = version_of(api.catalog, api.journal, *row);
   if (!agent) return tl::unexpected(agent.error());
   std::vector<Event> events;
   const auto read = each_event(api.journal, row->run_id, 1, [&](const Event& event) {

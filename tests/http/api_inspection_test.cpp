@@ -78,6 +78,32 @@ TEST_F(InspectionTest, StepsAreGatheredFromEvents) {
   EXPECT_EQ(get(path + "/steps?limit=1&cursor=" + first.text("next_cursor")).text("items/0/step"), "2");
 }
 
+TEST_F(InspectionTest, AStepIsShownWithAllThatHappenedInIt) {
+  step_with_call(1);
+  node.happen(run, {asked()});
+  const auto step = get(path + "/steps/1");
+  EXPECT_EQ(step.text("step/calls/0/status"), "ok") << step.raw.body;
+  EXPECT_EQ(step.text("events/0/type"), "model.requested");
+  EXPECT_EQ(step.text("events/6/type"), "tool.result");
+  EXPECT_EQ(step.text("workspace"), "null");
+  EXPECT_EQ(step.raw.body.find("SECRET-THOUGHT"), std::string::npos);
+  EXPECT_EQ(get(path + "/steps/3").code(), "unknown_step");
+  EXPECT_EQ(get(path + "/steps/x").code(), "invalid_id");
+}
+
+TEST_F(InspectionTest, TheStateIsFoldedUpToAnyEvent) {
+  step_with_call(1);
+  node.finish(run);
+  const auto before = get(path + "/state?seq=2");
+  EXPECT_EQ(before.text("phase"), "calling") << before.raw.body;
+  EXPECT_EQ(before.text("step"), "1");
+  const auto now = get(path + "/state");
+  EXPECT_EQ(now.text("phase"), "finished");
+  EXPECT_EQ(now.text("seq"), get(path).text("last_seq"));
+  EXPECT_EQ(get(path + "/state?seq=999").code(), "not_found");
+  EXPECT_EQ(get(path + "/state?seq=0").code(), "invalid_request");
+}
+
 TEST_F(InspectionTest, AStepUnderWayHasNoReplyYet) {
   node.happen(run, {asked()});
   const auto steps = get(path + "/steps");

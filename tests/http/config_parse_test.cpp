@@ -143,7 +143,7 @@ limits: {concurrent_runs: 10, runs_per_team: 5, request_bytes: 65536}
 drain_timeout_ms: 0
 subagents: {max_depth: 3}
 require_eval: false
-replay_environment: false
+replay_environment: true
 redaction: {rules_file: null}
 otel: {endpoint: null}
 console: false
@@ -172,6 +172,7 @@ console: false
   EXPECT_EQ(config.keys[0].roles, (std::vector<Role>{Role::read, Role::launch}));
   EXPECT_EQ(config.keys[0].sha256.bytes[31], 0xff);
   EXPECT_EQ(config.limits.request_bytes, 65'536);
+  EXPECT_TRUE(config.replay_environment);
   EXPECT_EQ(config.drain_timeout_ms, 0);
   EXPECT_EQ(config.subagents_max_depth, 3);
 }
@@ -351,10 +352,8 @@ TEST(Config, RefusesATierThreeThatSharesTheKernel) {
 }
 
 TEST(Config, RefusesWhatThisVersionDoesNotDoInsteadOfIgnoringIt) {
-  for (const char* yaml : {"require_eval: true",
-                           "replay_environment: true",
-                           "otel: {endpoint: \"http://127.0.0.1:4318\"}",
-                           "console: true"}) {
+  for (const char* yaml :
+       {"require_eval: true", "otel: {endpoint: \"http://127.0.0.1:4318\"}", "console: true"}) {
     const auto error = refused(std::string("listen: 127.0.0.1:0\n") + yaml);
     EXPECT_EQ(name(error.code), "not_supported") << yaml;
     EXPECT_THAT(error.text, StartsWith("line 2, column")) << yaml;
