@@ -27,9 +27,11 @@
 #include "http/service.hpp"
 #include "http/startup.hpp"
 #include "http/version.hpp"
+#include "runtime/json/object.hpp"
 #include "runtime/json/writer.hpp"
 #include "runtime/redact/redactor.hpp"
 #include "sandbox/machine.hpp"
+#include "store/audit.hpp"
 #include "store/node_key.hpp"
 #include "store/pack.hpp"
 #include "store/store.hpp"
@@ -109,6 +111,7 @@ NodeOptions node_options(const ServerConfig& config) {
   options.concurrent_runs = static_cast<std::size_t>(config.limits.concurrent_runs);
   options.runs_per_team = static_cast<std::size_t>(config.limits.runs_per_team);
   options.harness_version = version;
+  options.replay_environment = config.replay_environment;
   options.log = write_log;
   return options;
 }
@@ -189,6 +192,8 @@ void sweep_workspaces(JournalReader& journal, Workspaces& workspaces) {
 /// What may surprise, but is allowed.
 void warn_of(const ServerConfig& config, bool dev) {
   const auto warn = [](std::string text) { write_log(LogLevel::warning, text); };
+  if (config.replay_environment)
+    warn("replay_environment: replays execute tools with side effects of class internal on this server");
   if (config.keys.empty() && !dev) warn("no API keys are configured: every request will be refused");
   if (!config.keys.empty() && dev) warn("--dev asks nobody for a key: the configured ones mean nothing");
   if (config.identity.mode == IdentityMode::dev && !parse_listen(config.listen)->loopback)
@@ -342,6 +347,39 @@ int journal_verify(const cli::JournalOptions& options) {
   return report->whole() ? 0 : failed;
 }
 
+int audit(const cli::JournalOptions& options) {
+  const auto report = audit_store(options.data_dir);
+  if (!report) return complain(report.error(), failed);
+  if (options.metrics) {
+    std::cout << audit_metrics(*report);
+  } else if (options.json) {
+    std::cout << json_object([&](JsonObject& object) {
+      object.boolean("ok", report->sound())
+          .number("runs", report->runs)
+          .number("events", report->events)
+          .number("unreadable_runs", report->unreadable_runs)
+          .number("violations", report->violation_count())
+          .number("duplicate_side_effects", report->duplicate_side_effects())
+          .number("unapproved_calls", report->unapproved_calls())
+          .number("over_budget", report->over_budget());
+      append_json_texts(object.key("problems"), report->problems);
+    }) << "\n";
+  } else {
+    for (const auto& problem : report->problems)
+      std::cout << problem << "\n";
+    std::cout << fmt::format(
+        "{} runs, {} events: {}\n",
+        report->runs,
+        report->events,
+        report->sound() ? "every invariant holds"
+                        : fmt::format("{} violations, {} runs that cannot be read; {} duplicate side effects",
+                                      report->violation_count(),
+                                      report->unreadable_runs,
+                                      report->duplicate_side_effects()));
+  }
+  return report->sound() ? 0 : failed;
+}
+
 int journal_salvage(const cli::JournalOptions& options) {
   const auto report = salvage_store(options.data_dir, options.target);
   if (!report) return complain(report.error(), failed);
@@ -361,5 +399,6 @@ int main(int argc, char** argv) {
                                         {.serve = ratchet::serve,
                                          .journal_dump = ratchet::journal_dump,
                                          .journal_verify = ratchet::journal_verify,
-                                         .journal_salvage = ratchet::journal_salvage});
+                                         .journal_salvage = ratchet::journal_salvage,
+                                         .audit = ratchet::audit});
 }

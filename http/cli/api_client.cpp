@@ -166,6 +166,13 @@ Outcome<std::string> ApiClient::post(std::string_view path, const std::string& j
       "POST", path, &json, {"Accept: application/json", "Content-Type: application/json", "Expect:"});
 }
 
+Outcome<std::string> ApiClient::post_bytes(std::string_view path, const std::string& bytes) {
+  return request("POST",
+                 path,
+                 &bytes,
+                 {"Accept: application/json", "Content-Type: application/octet-stream", "Expect:"});
+}
+
 Outcome<ApiClient::StreamEnd> ApiClient::stream(std::string_view path,
                                                 std::uint64_t after,
                                                 const OnEvent& on_event) {

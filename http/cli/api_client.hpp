@@ -22,6 +22,8 @@ class ApiClient {
   /// 401 and 403 denied, 404 not_found, 400, 413, 415 and 422 usage, 503 unreachable, others ended_otherwise.
   Outcome<std::string> get(std::string_view path);
   Outcome<std::string> post(std::string_view path, const std::string& json);
+  /// Sends bytes instead of JSON.
+  Outcome<std::string> post_bytes(std::string_view path, const std::string& bytes);
 
   /// How a stream ended, where it could be opened.
   enum class StreamEnd {

@@ -41,6 +41,8 @@ class CommandLine {
     add_runs();
     add_approvals();
     add_journal();
+    add_audit();
+    add_replay();
     add_keys();
     auto* verb = app_.add_subcommand("version", "Print the version");
     verb->callback([this] { chosen_ = [] { return std::cout << version << "\n", 0; }; });
@@ -144,8 +146,10 @@ class CommandLine {
     verb->add_option("--cursor", list_.cursor, "Where the page before ended");
     talk(verb, [this](Context& context) { return list_runs(context, list_); });
 
-    on_run(
-        runs, "show", "All about one run", [this](Context& context) { return show_run(context, run_id_); });
+    verb = on_run(runs, "show", "All about one run", [this](Context& context) {
+      return step_ > 0 ? show_step(context, run_id_, step_) : show_run(context, run_id_);
+    });
+    verb->add_option("--step", step_, "Only this step, with everything that happened in it");
 
     verb = on_run(runs, "tail", "Follow its events", [this](Context& context) {
       return tail_run(context, run_id_, after_, children_);
@@ -162,6 +166,39 @@ class CommandLine {
     });
     verb->add_option("text", text_, "A text, @FILE, or - for standard input")->required();
     verb->add_option("--idempotency-key", start_.idempotency_key, "The same key is taken only once");
+
+    verb = on_run(
+        runs, "replay", "Run it again from one of its steps on, with a change", [this](Context& context) {
+          return replay_run(context, run_id_, replay_);
+        });
+    verb->add_option("--from", replay_.from_step, "The first live step")->required();
+    verb->add_option("--patch", replay_.patch, "What is changed: JSON, @FILE, or - for standard input");
+    verb->add_option(
+            "--tools", replay_.tools, "recorded: answered from the record; live: executed where they may be")
+        ->capture_default_str();
+    verb->add_option(
+            "--nondeterminism", replay_.nondeterminism, "pin_seed, temperature_0 or accept_divergence")
+        ->capture_default_str();
+    verb->add_option("--user", replay_.user_token, "On whose behalf live tools act");
+    verb->add_option(
+        "--idempotency-key", replay_.idempotency_key, "The same key starts the same replay only once");
+    verb->add_flag("--detach", replay_.detach, "Do not follow it");
+
+    verb = on_run(runs, "export", "Write it to a file", [this](Context& context) {
+      return export_run(context, run_id_, text_, full_);
+    });
+    verb->add_option("-o,--output", text_, "The file; else standard output");
+    verb->add_flag("--full", full_, "Exact bytes, to be imported elsewhere; needs the role audit");
+
+    verb =
+        runs->add_subcommand("import", "Take a run from the file that another server has exported in full");
+    verb->add_option("file", text_, "The file")->required();
+    talk(verb, [this](Context& context) { return import_run(context, text_); });
+
+    verb = on_run(runs, "diff", "Compare it with another one, step by step", [this](Context& context) {
+      return diff_runs(context, run_id_, against_);
+    });
+    verb->add_option("against", against_, "The other run's id")->required();
 
     on_run(runs, "resume", "Let it go on after it failed repeatedly", [this](Context& context) {
       return resume_run(context, run_id_);
@@ -258,6 +295,23 @@ class CommandLine {
         ->required();
   }
 
+  void add_audit() {
+    auto* verb = app_.add_subcommand("audit", "Check every run of a data directory against all invariants");
+    verb->add_option("directory", journal_.data_dir, "The data directory, of a server or of none")
+        ->capture_default_str();
+    verb->add_flag("--json", journal_.json, "Print the result as JSON");
+    verb->add_flag("--metrics", journal_.metrics, "Print it as a page for Prometheus");
+    verb->callback([this] { chosen_ = [this] { return verbs_.audit(journal_); }; });
+  }
+
+  void add_replay() {
+    auto* verb = app_.add_subcommand("replay", "Decide recorded runs again with this build, and compare");
+    verb->add_flag("--verify", happened_, "Compare event by event; no model is called, no tool executed")
+        ->required();
+    verb->add_option("paths", paths_, "Full exports of runs, or folders of such")->required();
+    verb->callback([this] { chosen_ = [this] { return report(verify_replays(std::cout, paths_)); }; });
+  }
+
   void add_keys() {
     auto* keys = app_.add_subcommand("keys", "API keys");
     keys->require_subcommand(1);
@@ -300,11 +354,13 @@ class CommandLine {
   StartOptions start_;
   std::vector<std::string> labels_;
   ListOptions list_;
+  ReplayOptions replay_;
   ApprovalOptions approval_;
-  std::string run_id_, call_id_, text_;
+  std::string run_id_, call_id_, text_, against_;
   std::uint64_t after_ = 0;
+  std::uint32_t step_ = 0;
   bool children_ = false;
-  bool happened_ = false, did_not_happen_ = false;
+  bool happened_ = false, did_not_happen_ = false, full_ = false;
   JournalOptions journal_;
   std::string team_, key_id_;
   std::vector<std::string> roles_;

@@ -50,5 +50,7 @@ void print_value(std::ostream& out, const std::string& json);
 void print_runs(std::ostream& out, const std::string& json);
 /// The same of approvals.
 void print_approvals(std::ostream& out, const std::string& json);
+/// Two runs side by side: only what differs.
+void print_diff(std::ostream& out, Style style, const std::string& json);
 
 }  // namespace ratchet::cli

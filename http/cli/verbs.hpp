@@ -43,6 +43,8 @@ struct StartOptions {
 
 /// Starts a run and follows it to its end.
 Done start_run(Context& context, const StartOptions& options);
+/// Prints the run that a reply names, and follows it unless it is to be left alone.
+Done follow_started(Context& context, const std::string& reply, bool detach);
 
 struct ListOptions {
   std::string status, agent_id, user_id, parent_run_id, stop_reason, since, until, cursor;
@@ -52,6 +54,8 @@ struct ListOptions {
 Done list_runs(Context& context, const ListOptions& options);
 /// With the runs that it has started.
 Done show_run(Context& context, const std::string& run_id);
+/// One step with everything that happened in it.
+Done show_step(Context& context, const std::string& run_id, std::uint32_t step);
 /// `children`: with the events of the runs below it.
 Done tail_run(Context& context, const std::string& run_id, std::uint64_t after, bool children);
 Done cancel_run(Context& context, const std::string& run_id, const std::string& reason);
@@ -70,6 +74,22 @@ Done resolve_call(Context& context,
                   bool happened,
                   const std::string& result);
 
+struct ReplayOptions {
+  std::uint32_t from_step = 0;
+  std::string patch;  ///< JSON, as `StartOptions::input`; empty: nothing is changed
+  std::string tools = "recorded", nondeterminism = "accept_divergence";
+  std::string user_token, idempotency_key;
+  bool detach = false;
+};
+
+/// Runs it again from a step on, and follows the replay to its end.
+Done replay_run(Context& context, const std::string& run_id, const ReplayOptions& options);
+/// Writes the run to a file; `file` empty: to standard output.
+Done export_run(Context& context, const std::string& run_id, const std::string& file, bool full);
+Done import_run(Context& context, const std::string& file);
+/// Where two runs part, and what differs from there on.
+Done diff_runs(Context& context, const std::string& run_id, const std::string& against);
+
 struct ApprovalOptions {
   std::string status, cursor;  ///< of a list
   std::uint32_t limit = 50;
@@ -81,6 +101,10 @@ struct ApprovalOptions {
 Done list_approvals(Context& context, const ApprovalOptions& options);
 Done show_approval(Context& context, const ApprovalOptions& options);
 Done decide_approval(Context& context, const ApprovalOptions& options, bool approve);
+
+/// Decides the runs of these files and folders again and prints where this build would write something else.
+/// A run that it cannot read is a failure too.
+Done verify_replays(std::ostream& out, const std::vector<std::string>& paths);
 
 /// Makes an API key, prints it once, and the line for the server's configuration that holds its hash.
 Done new_key(std::ostream& out,

@@ -101,11 +101,15 @@ Done start_run(Context& context, const StartOptions& options) {
   const auto reply = context.api.post("/v1/runs", start_body(options, *input));
   if (!reply) return tl::unexpected(reply.error());
 
-  const auto run_id = Fields(*reply).text("run_id");
+  return follow_started(context, *reply, options.detach);
+}
+
+Done follow_started(Context& context, const std::string& reply, bool detach) {
+  const auto run_id = Fields(reply).text("run_id");
   if (run_id.empty())
-    return failed(ExitStatus::ended_otherwise, "the server accepted the run without naming it", *reply);
-  context.out << (context.json ? *reply : run_id) << "\n" << std::flush;
-  if (options.detach) return ExitStatus::done;
+    return failed(ExitStatus::ended_otherwise, "the server accepted the run without naming it", reply);
+  context.out << (context.json ? reply : run_id) << "\n" << std::flush;
+  if (detach) return ExitStatus::done;
   return follow(context, run_id, {.after = 0, .was_there = true});
 }
 

@@ -38,6 +38,7 @@ Ran ratchet_command(std::vector<const char*> words) {
   verbs.journal_dump = [&](const JournalOptions& options) { return ran.dumped = options, 43; };
   verbs.journal_verify = [&](const JournalOptions& options) { return ran.dumped = options, 44; };
   verbs.journal_salvage = [&](const JournalOptions& options) { return ran.dumped = options, 45; };
+  verbs.audit = [&](const JournalOptions& options) { return ran.dumped = options, 46; };
   words.insert(words.begin(), "ratchet");
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
@@ -56,6 +57,7 @@ TEST(CommandLine, WrongWordsAreStatusTwo) {
                                              {"run", "agent"},
                                              {"runs"},
                                              {"runs", "show"},
+                                             {"runs", "diff", "run_1"},
                                              {"runs", "resolve", "run_1", "call_1"},
                                              {"runs", "resolve", "run_1", "call_1", "--happened"},
                                              {"apply"},
@@ -109,6 +111,13 @@ TEST(CommandLine, TheJournalVerbsTakeADirectoryAndARun) {
   EXPECT_EQ(dumped.dumped.run_id, "run_1");
   EXPECT_EQ(ratchet_command({"journal", "verify"}).status, 44);
   EXPECT_EQ(ratchet_command({"journal", "salvage", "there"}).dumped.target, "there");
+}
+
+TEST(CommandLine, TheAuditTakesADirectory) {
+  const auto ran = ratchet_command({"audit", "d", "--metrics"});
+  EXPECT_EQ(ran.status, 46);
+  EXPECT_EQ(ran.dumped.data_dir, "d");
+  EXPECT_TRUE(ran.dumped.metrics);
 }
 
 TEST(CommandLine, HelpAndVersionGoToStandardOutput) {
@@ -311,6 +320,28 @@ TEST(Print, ALiveReplyIsWrittenOnceHoweverItArrives) {
   EXPECT_THAT(out, StartsWith("      Hello\n      Hi\n   3  model.completed"));
   EXPECT_THAT(out, Not(HasSubstr("gap")));
   EXPECT_EQ(out.find("Hi"), out.rfind("Hi"));
+}
+
+TEST(Print, ADiffShowsOnlyWhatDiffers) {
+  std::ostringstream out;
+  print_diff(
+      out,
+      {},
+      R"({"run_id":"run_2","against":"run_1","first_divergent_step":2,"cost_delta_usd":"-0.010000","steps":[)"
+      R"({"step":1,"same":true},{"step":2,"same":false,"request":{"same":true},)"
+      R"("reply":{"same":false,"run":{"stop_reason":"end_turn","text":"yes\u001b"},"against":null},)"
+      R"("calls":[{"same":false,"run":{"tool":"send","args":{"n":1},"status":"not_replayable","source":"record"},)"
+      R"("against":{"tool":"send","args":{"n":1},"status":"ok","source":"execution"}}]}]})");
+  EXPECT_EQ(out.str(),
+            "--- run_1\n+++ run_2\n"
+            "step 1: the same\n"
+            "step 2\n"
+            "  reply\n"
+            "    + end_turn: yes\xEF\xBF\xBD\n"
+            "  call\n"
+            "    - send {\"n\":1} → ok\n"
+            "    + send {\"n\":1} → not_replayable (record)\n"
+            "they part at step 2; cost -$0.010000\n");
 }
 
 TEST(Print, AListIsATableAndABrokenReplyIsShownAsItCame) {

@@ -1,0 +1,127 @@
+#include "store/audit.hpp"
+
+#include <numeric>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "runtime/audit/auditor.hpp"
+#include "runtime/limits.hpp"
+#include "store/lmdb_journal.hpp"
+
+namespace ratchet {
+
+namespace {
+
+constexpr std::size_t slice_runs = 1'024;
+
+class StoreAudit {
+ public:
+  explicit StoreAudit(LmdbJournal& journal) : journal_(journal) {}
+
+  Result<AuditReport> operator()() {
+    std::optional<RunId> after;
+    for (;;) {
+      const auto runs = next_runs(after);
+      if (!runs) return tl::unexpected(runs.error());
+      if (runs->empty()) return std::move(report_);
+      for (const RunId& run : *runs)
+        if (const auto read = audit(run); !read) unreadable(run, read.error());
+      after = runs->back();
+    }
+  }
+
+ private:
+  Result<std::vector<RunId>> next_runs(const std::optional<RunId>& after) {
+    Txn txn(journal_.environment(), Txn::Kind::read);
+    Cursor at(txn, Table::runs);
+    bool more = after ? at.seek(layout::run_key(*after)) : at.first();
+    if (more && after && at.key() == after->ulid.view()) more = at.next();
+    std::vector<RunId> runs;
+    for (; more && runs.size() < slice_runs; more = at.next()) {
+      const auto run = layout::read_run_key(at.key());
+      if (!run) return tl::unexpected(run.error());
+      runs.push_back(*run);
+    }
+    if (txn.failure()) return tl::unexpected(lmdb_error(txn.failure(), "walking the runs"));
+    return runs;
+  }
+
+  Result<void> audit(const RunId& run) {
+    const auto row = journal_.row(run);
+    if (!row) return tl::unexpected(row.error());
+    ++report_.runs;
+    Auditor auditor;
+    std::uint64_t seq = 1;
+    while (seq <= row->last_seq) {
+      const auto slice = journal_.records(run, seq, limits::verify_slice_bytes);
+      if (!slice) return tl::unexpected(slice.error());
+      if (slice->empty()) return fail(ErrorCode::corrupt, "its events end before its row says so");
+      for (const Record& record : *slice) {
+        // A server beside us has gone on since the row was read.
+        if (record.events.front().seq > row->last_seq) break;
+        auditor.add(run, record);
+        report_.events += record.events.size();
+      }
+      seq = slice->back().events.back().seq + 1;
+    }
+    auditor.expect(run, row->last_seq, row->head);
+    for (const Violation& violation : auditor.findings()) {
+      ++report_.violations.at(static_cast<std::size_t>(violation.invariant));
+      tell(to_string(violation));
+    }
+    return {};
+  }
+
+  void unreadable(const RunId& run, const Error& error) {
+    ++report_.unreadable_runs;
+    tell(fmt::format("{} cannot be read: {}", to_string(run), error.text));
+  }
+
+  void tell(std::string problem) {
+    if (report_.problems.size() < limits::problems_told_max) report_.problems.push_back(std::move(problem));
+  }
+
+  LmdbJournal& journal_;
+  AuditReport report_;
+};
+
+}  // namespace
+
+std::uint64_t AuditReport::violation_count() const {
+  return std::accumulate(violations.begin(), violations.end(), std::uint64_t{0});
+}
+
+Result<AuditReport> audit_store(const std::string& data_dir) {
+  const auto journal = LmdbJournal::open_for_reading(data_dir);
+  if (!journal) return tl::unexpected(journal.error());
+  return StoreAudit(**journal)();
+}
+
+std::string audit_metrics(const AuditReport& report) {
+  std::string page;
+  const auto gauge = [&](std::string_view name, std::string_view help, std::uint64_t value) {
+    page +=
+        fmt::format("# HELP ratchet_audit_{0} {1}\n# TYPE ratchet_audit_{0} gauge\nratchet_audit_{0} {2}\n",
+                    name,
+                    help,
+                    value);
+  };
+  gauge("runs", "Runs that were looked at.", report.runs);
+  gauge("events", "Events of those.", report.events);
+  gauge("unreadable_runs", "Runs whose record is damaged.", report.unreadable_runs);
+  gauge("duplicate_side_effects",
+        "Effects that happened twice under one key.",
+        report.duplicate_side_effects());
+  gauge("unapproved_calls", "Calls planned without an allow or an approval.", report.unapproved_calls());
+  gauge(
+      "over_budget", "Budgets that were passed without anything having been reserved.", report.over_budget());
+  page +=
+      "# HELP ratchet_audit_violations Broken rules, by the number in docs/invariants.md.\n"
+      "# TYPE ratchet_audit_violations gauge\n";
+  for (std::size_t i = 1; i < report.violations.size(); ++i)
+    page += fmt::format("ratchet_audit_violations{{invariant=\"{}\"}} {}\n", i, report.violations[i]);
+  return page;
+}
+
+}  // namespace ratchet
