@@ -5,6 +5,7 @@
 #include "store/lmdb_journal.hpp"
 #include "store/rules.hpp"
 #include "store/run_reads.hpp"
+#include "store/tree_reads.hpp"
 
 namespace ratchet {
 
@@ -54,22 +55,6 @@ class NewestFirst {
   Table table_;
   std::list<Range> ranges_;
 };
-
-/// `top` and all runs below it.
-Result<std::vector<RunId>> tree_of(Txn& txn, const RunId& top) {
-  std::vector<RunId> runs{top};
-  for (std::size_t parent = 0; parent < runs.size(); ++parent) {
-    const std::string prefix(std::string_view(layout::parent_prefix(runs[parent])));
-    Cursor at(txn, Table::by_parent);
-    for (bool more = at.seek(prefix); more && at.key().starts_with(prefix); more = at.next()) {
-      const auto child = layout::read_time_and_run(at.key());
-      if (!child) return tl::unexpected(child.error());
-      runs.push_back(child->run);
-    }
-  }
-  if (txn.failure()) return tl::unexpected(lmdb_error(txn.failure(), "walking the runs below a run"));
-  return runs;
-}
 
 /// `tree` is the query's run and all below it; empty: any.
 NewestFirst walk(Txn& txn,

@@ -95,22 +95,30 @@ class Story {
 
   /// The next append: `events` messages of `bytes` each. The story goes on as if it succeeded.
   RunAppend next(std::uint32_t events = 1, std::size_t bytes = 200) {
+    std::vector<Payload> payloads;
+    for (std::uint32_t i = 0; i < events; ++i) {
+      MessageReceived message;
+      message.content = text_content(text(number_ * 1000 + row_.last_seq + 1 + i, bytes));
+      message.from = "test";
+      payloads.emplace_back(std::move(message));
+    }
+    return next(std::move(payloads));
+  }
+
+  /// The next append, of these events.
+  RunAppend next(std::vector<Payload> payloads) {
     before_ = row_;
     Record record{row_.head, {}, {}};
     record.salt.fill(static_cast<std::uint8_t>(number_ + row_.last_seq));
-    for (std::uint32_t i = 0; i < events; ++i) {
-      const std::uint64_t seq = row_.last_seq + 1 + i;
-      MessageReceived message;
-      message.content = text_content(text(number_ * 1000 + seq, bytes));
-      message.from = "test";
-      record.events.push_back(
-          {seq, row_.created_at.plus_ms(static_cast<std::int64_t>(seq)), 0, row_.lease, std::move(message)});
-    }
     RunAppend append;
     append.first_seq = row_.last_seq + 1;
-    append.events = events;
+    append.events = static_cast<std::uint32_t>(payloads.size());
+    for (Payload& payload : payloads) {
+      const std::uint64_t seq = ++row_.last_seq;
+      record.events.push_back(
+          {seq, row_.created_at.plus_ms(static_cast<std::int64_t>(seq)), 0, row_.lease, std::move(payload)});
+    }
     append.record = pack_record(encode(record));
-    row_.last_seq += events;
     row_.head = chain_head(record);
     append.row = row_;
     records_.push_back(std::move(record));
