@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "runtime/limits.hpp"
 #include "runtime/run/question.hpp"
+#include "runtime/run/rules_version.hpp"
 #include "runtime/tools/spawn.hpp"
 
 namespace ratchet {
@@ -70,6 +73,14 @@ Result<std::unique_ptr<RunDriver>> RunDriver::load(DriverParts parts,
 Result<void> RunDriver::can_be_served() const {
   RATCHET_ENSURE(state_.started->replay.has_value() == (replay_ != nullptr),
                  "a replay is never taken up without what keeps it from acting");
+  if (state_.started->rules_version > newest_rules || state_.started->assembler_version > newest_assembler)
+    return fail(ErrorCode::not_supported,
+                fmt::format("the run was started by a newer build, under rules {} and assembler {}; this one "
+                            "knows up to {} and {}",
+                            state_.started->rules_version,
+                            state_.started->assembler_version,
+                            newest_rules,
+                            newest_assembler));
   if (state_.model.provider >= state_.started->model.providers.size())
     return fail(ErrorCode::corrupt, "the run's events name a provider that it does not have");
   for (const OpenCall& call : state_.calls) {
@@ -304,6 +315,12 @@ void RunDriver::reconcile(Stamp& stamp) {
     wake_at_ = due;
     actions_.push_back(action::WakeAt{*due});
   }
+}
+
+std::optional<JudgeQuestion> RunDriver::review_of(const RunId& child) const {
+  const OpenCall* call = state_.find_child(child);
+  if (!call || !tools_->has_post_tool_hooks()) return std::nullopt;
+  return question_of(tools_, row_of(state_), call->call_id, call->tool, call->args.text);
 }
 
 std::vector<RunId> RunDriver::open_children() const {

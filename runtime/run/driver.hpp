@@ -157,7 +157,8 @@ class RunDriver {
  public:
   /// Takes up a run from its whole journal. `row` is the run's row after the activation. `after_failure`:
   /// this run's actor has just failed, so only real progress clears its resume count. `replay`: with what a
-  /// run that replays another one answers calls. Errors: corrupt.
+  /// run that replays another one answers calls. Errors: corrupt;
+  /// not_supported, of a run that a newer build has started.
   static Result<std::unique_ptr<RunDriver>> load(DriverParts parts,
                                                  std::shared_ptr<const ToolBook> tools,
                                                  const RunRow& row,
@@ -186,6 +187,9 @@ class RunDriver {
 
   /// The sub-agents that the run waits for.
   std::vector<RunId> open_children() const;
+  /// What hooks are asked before they see how this sub-agent ended; nothing: there are none, or its call is
+  /// over.
+  std::optional<JudgeQuestion> review_of(const RunId& child) const;
 
   const Context& context() const { return *context_; }
 

@@ -81,6 +81,7 @@ struct ChildEnded {
   Share used;                  ///< by it and everything below it
   std::int64_t waited_us = 0;  ///< for people
   std::string text;            ///< its answer, or its report
+  bool reviewed = false;       ///< `text` is what the hooks at `post_tool` have left of it
 };
 
 /// The facts for a call's verdict are in.

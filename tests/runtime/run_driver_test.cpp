@@ -393,6 +393,19 @@ TEST(DriverLoad, RefusesEventsThatDoNotFit) {
   EXPECT_EQ(load(run.row(), nowhere), ErrorCode::corrupt);
 }
 
+TEST(DriverLoad, RefusesARunOfANewerBuild) {
+  Driven run;
+  HeadCache heads;
+  RunStory story;
+  for (auto version : {&RunStarted::rules_version, &RunStarted::assembler_version}) {
+    std::vector<Record> records = run.records();
+    std::get<RunStarted>(records[0].events[0].payload).*version += 1;
+    const auto loaded = RunDriver::load({heads, &unpacked}, story.book(), run.row(), records);
+    ASSERT_FALSE(loaded);
+    EXPECT_EQ(loaded.error().code, ErrorCode::not_supported);
+  }
+}
+
 TEST(DriverLoad, RefusesAToolThatTheVersionLacks) {
   Driven run;
   run.begin();
