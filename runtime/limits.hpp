@@ -182,6 +182,7 @@ inline constexpr std::size_t sandbox_arg_bytes_max = 120u
                                                      << 10;  // of one argument; the kernel's bound is 128 KiB
 // a command that makes more is killed, and what it wrote until then is its result
 inline constexpr std::size_t sandbox_output_bytes_max = 16u << 20;
+inline constexpr std::size_t output_preview_bytes_max = 64u << 10;  // of a call; the rest is in its result
 inline constexpr std::size_t sandboxes_max = 512;  // alive at once, of each tier; further calls wait
 inline constexpr std::size_t sandbox_calls_waiting_max = 4'096;  // for one; more: answered with an error
 inline constexpr std::size_t sandbox_pool_max =
@@ -191,20 +192,36 @@ inline constexpr std::int64_t sandbox_destroy_timeout_ms = 10'000;  // of a runt
 inline constexpr std::int64_t sandbox_kill_grace_ms =
     2'000;  // after a deadline, for the guest; then by the host
 inline constexpr std::size_t sandbox_frame_bytes_max =
-    1u << 20;                                         // between host and guest; more: it is destroyed
-inline constexpr std::size_t sandbox_names_max = 20;  // of refused hosts and calls; more are counted
-inline constexpr std::uint64_t sandbox_tmp_bytes = 64u << 20;   // of /tmp and /dev/shm: then no space is left
+    1u << 20;  // between host and guest; more: it is destroyed
+inline constexpr std::size_t sandbox_congested_bytes = 256u << 10;  // to the host; then output waits inside
+inline constexpr std::int64_t sandbox_death_timeout_ms = 5'000;     // of what was killed; then it is reported
+inline constexpr std::int64_t sandbox_idle_freeze_ms = 500;         // without a call: then it gets no CPU
+inline constexpr std::uint64_t sandbox_files_max = 20'000;          // in each of its file systems in memory
+inline constexpr std::size_t sandbox_edit_bytes_max = 16u << 20;    // of a file that is edited, held twice
+inline constexpr std::size_t sandbox_listed_max = 5'000;            // names; more are counted
+inline constexpr std::size_t sandbox_visited_max = 200'000;         // files; then a list ends, and says so
+inline constexpr std::uint64_t sandbox_log_bytes_max =
+    8u << 20;  // of its runtime, which writes some 30 KB at its start: then no space is left
+inline constexpr std::size_t runtime_words_bytes_max = 64u << 10;   // kept of what a launched program says
+inline constexpr std::size_t runtime_answer_bytes_max = 16u << 10;  // of a runtime that is asked what it is
+inline constexpr std::uint32_t refusals_answered_max = 1'000;  // of system calls; more: by the kernel alone
+inline constexpr std::size_t sandbox_names_max = 20;           // of refused hosts and calls; more are counted
+inline constexpr std::uint64_t sandbox_tmp_bytes = 64u << 20;  // of /tmp and /dev/shm: then no space is left
 inline constexpr std::uint64_t sandbox_home_bytes = 16u << 20;  // of the home directory: likewise
 inline constexpr std::size_t egress_connections_max = 64;  // of a sandbox at once; more wait to be accepted
 inline constexpr std::size_t egress_head_bytes_max = 16u << 10;  // of a request; more: 431
 inline constexpr std::size_t egress_window_bytes = 256u << 10;   // unread, of a connection and direction
 inline constexpr std::int64_t egress_head_timeout_ms = 10'000;   // then the connection is closed
 inline constexpr std::int64_t egress_idle_timeout_ms = 120'000;  // likewise
+// what may wait for a guest that is slow; more: it does not read what it is sent, and is destroyed
+inline constexpr std::size_t sandbox_outgoing_bytes_max =
+    egress_connections_max * egress_window_bytes + 4 * sandbox_frame_bytes_max;
 // a workspace that has more: the call that made it so fails, and the run goes on from the snapshot before it
 inline constexpr std::uint64_t workspace_bytes_max = 1ull << 30;
 inline constexpr std::size_t workspace_files_max = 100'000;  // directories and links too
 inline constexpr std::size_t workspace_depth_max = 128;
 inline constexpr std::size_t workspace_path_bytes_max = 4'096;
+inline constexpr std::size_t workspace_objects_verified_max = 1u << 20;  // remembered; others: hashed again
 
 // --- store
 // ----------------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ struct SandboxHostOptions {
   std::int64_t create_timeout_ms = limits::sandbox_create_timeout_ms;
   std::int64_t kill_grace_ms = limits::sandbox_kill_grace_ms;
   /// After so long between two commands a sandbox is frozen: an idle gVisor would take 3 % of a core.
-  std::int64_t idle_freeze_ms = 500;
+  std::int64_t idle_freeze_ms = limits::sandbox_idle_freeze_ms;
 };
 
 class LocalSandboxHost final : public SandboxHost {

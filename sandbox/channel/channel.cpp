@@ -3,16 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/limits.hpp"
 #include "runtime/result.hpp"
 
 namespace ratchet::sandbox {
 
 namespace {
-
-/// Everything that can wait for a guest that is only slow. One that makes the host answer and does not read
-/// the answers is above it some day.
-constexpr std::size_t outgoing_bytes_max =
-    limits::egress_connections_max * limits::egress_window_bytes + 4 * frame_payload_bytes_max;
 
 std::string command_payload(const SandboxCommand& command) {
   std::string out;
@@ -36,7 +32,8 @@ std::optional<GuestEvent> Channel::next() {
     if (frames_.too_long())
       return broken("a frame longer than " + std::to_string(frame_payload_bytes_max) + " bytes");
     if (!frame) return std::nullopt;
-    if (outgoing().size() > outgoing_bytes_max) return broken("frames, but does not read what it is sent");
+    if (outgoing().size() > limits::sandbox_outgoing_bytes_max)
+      return broken("frames, but does not read what it is sent");
     if (auto event = handle(*frame)) return event;
   }
   return std::nullopt;

@@ -29,7 +29,7 @@ Control::Control() : in_(taken_over(STDIN_FILENO)), out_(taken_over(STDOUT_FILEN
 }
 
 void Control::send(FrameType type, std::uint32_t id, std::string_view payload) {
-  if (sent_ >= congested_bytes) {
+  if (sent_ >= limits::sandbox_congested_bytes) {
     outgoing_.erase(0, sent_);
     sent_ = 0;
   }

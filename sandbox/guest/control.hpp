@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/limits.hpp"
 #include "sandbox/channel/frame.hpp"
 
 namespace ratchet::guest {
@@ -31,7 +32,7 @@ class Control {
   bool pending() const { return sent_ < outgoing_.size(); }
 
   /// So many that streams have to wait. Frames that are not streams are always taken.
-  bool congested() const { return outgoing_.size() - sent_ >= congested_bytes; }
+  bool congested() const { return outgoing_.size() - sent_ >= limits::sandbox_congested_bytes; }
 
   /// Writes what the pipe takes. A host that has gone ends the guest: see `on_host_gone`.
   void flush();
@@ -44,8 +45,6 @@ class Control {
   void (*on_host_gone)() = nullptr;
 
  private:
-  static constexpr std::size_t congested_bytes = 256u << 10;
-
   [[noreturn]] void host_gone();
 
   int in_ = -1, out_ = -1;

@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/limits.hpp"
+
 namespace ratchet::guest {
 namespace {
-
-constexpr std::size_t edit_bytes_max = 16u << 20;  // of a file that is edited: it is held in memory, twice
 
 const char* kind_of(const struct stat& found) {
   if (S_ISDIR(found.st_mode)) return "is a directory";
@@ -189,7 +189,7 @@ int edit_tool(const std::string& path, std::string_view all, std::string_view ol
   const int fd = open_file(path, found);
   if (fd < 0) return 1;
   std::string content, edited;
-  if (!read_all(fd, edit_bytes_max, content)) return complain(path, std::strerror(errno));
+  if (!read_all(fd, limits::sandbox_edit_bytes_max, content)) return complain(path, std::strerror(errno));
   std::size_t count = 0, from = 0;
   for (std::size_t at; (at = content.find(old_text, from)) != std::string::npos;
        from = at + old_text.size()) {

@@ -14,8 +14,7 @@
 namespace ratchet::guest {
 namespace {
 
-constexpr std::size_t listed_max = 5'000;     // more are counted
-constexpr std::size_t visited_max = 200'000;  // then the list ends, and says so
+using limits::sandbox_listed_max, limits::sandbox_visited_max;
 
 using Parts = std::vector<std::string>;
 
@@ -110,7 +109,7 @@ bool Lister::walk(int directory, const std::string& path, const std::vector<std:
     return false;
   }
   ++depth_;
-  while (visited_ < visited_max) {
+  while (visited_ < sandbox_visited_max) {
     const dirent* entry = ::readdir(entries);
     if (entry == nullptr) break;
     if (std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0) continue;
@@ -125,12 +124,14 @@ bool Lister::walk(int directory, const std::string& path, const std::vector<std:
 int Lister::print() {
   std::sort(lines_.begin(), lines_.end());
   std::string out;
-  for (std::size_t at = 0; at < std::min(lines_.size(), listed_max); ++at)
+  for (std::size_t at = 0; at < std::min(lines_.size(), sandbox_listed_max); ++at)
     out += lines_[at] + "\n";
-  if (lines_.size() > listed_max)
-    out += "[" + std::to_string(lines_.size() - listed_max) + " more match; give a narrower pattern]\n";
-  if (visited_ >= visited_max)
-    out += "[there are more than " + std::to_string(visited_max) + " files; list a directory below]\n";
+  if (lines_.size() > sandbox_listed_max)
+    out +=
+        "[" + std::to_string(lines_.size() - sandbox_listed_max) + " more match; give a narrower pattern]\n";
+  if (visited_ >= sandbox_visited_max)
+    out +=
+        "[there are more than " + std::to_string(sandbox_visited_max) + " files; list a directory below]\n";
   if (too_deep_) out += "[some directories are too deep to be listed from here]\n";
   if (unreadable_ > 0) out += "[" + std::to_string(unreadable_) + " directories cannot be read]\n";
   if (out.empty()) out = "[nothing matches]\n";

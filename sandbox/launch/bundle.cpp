@@ -47,24 +47,26 @@ struct Mount {
   Texts options;
 };
 
-Mount memory_mount(std::string destination, std::uint64_t bytes, int files) {
-  return {
-      std::move(destination),
-      "tmpfs",
-      "tmpfs",
-      {"nosuid", "nodev", "mode=1777", fmt::format("size={}", bytes), fmt::format("nr_inodes={}", files)}};
+Mount memory_mount(std::string destination, std::uint64_t bytes) {
+  return {std::move(destination),
+          "tmpfs",
+          "tmpfs",
+          {"nosuid",
+           "nodev",
+           "mode=1777",
+           fmt::format("size={}", bytes),
+           fmt::format("nr_inodes={}", limits::sandbox_files_max)}};
 }
 
 std::vector<Mount> mounts(const Places& places, const BundleSpec& spec) {
-  constexpr int files = 20'000;
   std::vector<Mount> out = {
       {"/proc", "proc", "proc", {"nosuid", "noexec", "nodev"}},
       {"/dev", "tmpfs", "tmpfs", {"nosuid", "noexec", "strictatime", "mode=755", "size=65536k"}},
       {"/dev/pts", "devpts", "devpts", {"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"}},
-      memory_mount("/dev/shm", limits::sandbox_tmp_bytes, files),
+      memory_mount("/dev/shm", limits::sandbox_tmp_bytes),
       {std::string(guest_program), "bind", places.guest(), {"bind", "ro", "nosuid", "nodev"}},
-      memory_mount("/tmp", limits::sandbox_tmp_bytes, files),
-      memory_mount("/home/tool", limits::sandbox_home_bytes, files),
+      memory_mount("/tmp", limits::sandbox_tmp_bytes),
+      memory_mount("/home/tool", limits::sandbox_home_bytes),
       // A slave: what the host mounts below it later appears inside, and nothing the other way.
       {std::string(slot_inside),
        "bind",

@@ -12,13 +12,12 @@
 
 #include <fmt/format.h>
 
+#include "runtime/limits.hpp"
 #include "sandbox/launch/files.hpp"
 
 namespace ratchet::sandbox {
 
 namespace {
-
-constexpr std::size_t kept_bytes_max = 64u << 10;
 
 using Steady = std::chrono::steady_clock;
 
@@ -115,7 +114,8 @@ bool read_some(int fd, std::string& into) {
   char bytes[4'096];
   const auto count = ::read(fd, bytes, sizeof bytes);
   if (count < 0) return errno == EINTR || errno == EAGAIN;
-  into.append(bytes, std::min(static_cast<std::size_t>(count), kept_bytes_max - into.size()));
+  into.append(bytes,
+              std::min(static_cast<std::size_t>(count), limits::runtime_words_bytes_max - into.size()));
   return count > 0;
 }
 

@@ -18,8 +18,6 @@ namespace ratchet::sandbox {
 namespace {
 
 constexpr std::size_t slice_bytes = 64u << 10;
-/// Of all logs of a sandbox. An ordinary start writes some 30 KB.
-constexpr std::size_t log_bytes_max = 8u << 20;
 
 /// runsc writes one file per command; the kernel's is that of "boot".
 std::string find_boot_log(const std::string& directory) {
@@ -54,7 +52,7 @@ std::vector<std::string> unsupported_calls(std::string_view text) {
 Result<void> mount_log(const Places& places, std::string_view name) {
   const auto path = places.log(name);
   if (auto made = make_directory(path, 0700); !made) return made;
-  const auto options = fmt::format("size={},nr_inodes=64,mode=0700", log_bytes_max);
+  const auto options = fmt::format("size={},nr_inodes=64,mode=0700", limits::sandbox_log_bytes_max);
   if (::mount("log", path.c_str(), "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options.c_str()) == 0)
     return {};
   return system_error(fmt::format("cannot mount {}", path));

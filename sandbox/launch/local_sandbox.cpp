@@ -19,9 +19,6 @@ namespace ratchet::sandbox {
 
 namespace {
 
-/// Of what the kernel needs to take down a process that was killed.
-constexpr std::int64_t death_timeout_ms = 5'000;
-
 #ifndef P_PIDFD
 constexpr auto P_PIDFD = static_cast<idtype_t>(3);
 #endif
@@ -79,7 +76,7 @@ void LocalSandbox::kill() {
   // Without a group: process 1 takes its whole pid namespace along.
   for (const auto& process : processes_)
     ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
-  cgroup_.kill(death_timeout_ms);
+  cgroup_.kill(limits::sandbox_death_timeout_ms);
   reap();
   memory_deaths_ = memory_deaths();
 }
@@ -89,7 +86,7 @@ void LocalSandbox::kill() {
 void LocalSandbox::reap() {
   for (const auto& process : processes_) {
     pollfd ended{process.get(), POLLIN, 0};
-    if (::poll(&ended, 1, static_cast<int>(death_timeout_ms)) <= 0) continue;
+    if (::poll(&ended, 1, static_cast<int>(limits::sandbox_death_timeout_ms)) <= 0) continue;
     siginfo_t ignored{};
     ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(process.get()), &ignored, WEXITED | WNOHANG);
   }
@@ -110,7 +107,7 @@ Result<void> LocalSandbox::destroy() {
 
 Result<void> remove_remains(const Places& places, const CgroupLayout& cgroups, std::string_view name) {
   const auto cgroup = Cgroup::existing(cgroups, name);
-  const bool dead = cgroup.kill(death_timeout_ms);
+  const bool dead = cgroup.kill(limits::sandbox_death_timeout_ms);
   const auto slot = remove_slot(places, name);
   auto bundle = unmount_log(places, name);
   if (bundle) bundle = remove_tree(places.bundle(name));

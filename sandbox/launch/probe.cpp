@@ -20,7 +20,6 @@ namespace ratchet::sandbox {
 namespace {
 
 constexpr std::int64_t version_timeout_ms = 10'000;
-constexpr std::size_t answer_bytes_max = 16u << 10;
 /// The first gVisor whose statx takes the flags of coreutils 9, by the date in its version.
 constexpr int gvisor_date_min = 20'230'700;
 
@@ -45,7 +44,7 @@ std::string read_answer(int fd) {
   std::string out;
   const auto deadline =
       std::chrono::steady_clock::now() + std::chrono::milliseconds(limits::sandbox_create_timeout_ms);
-  while (out.size() < answer_bytes_max) {
+  while (out.size() < limits::runtime_answer_bytes_max) {
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     pollfd ready{fd, POLLIN, 0};

@@ -24,9 +24,6 @@ namespace ratchet::sandbox {
 
 namespace {
 
-/// A sandbox that was refused so often is answered by the kernel alone: without its listener a call does not
-/// exist (ENOSYS). So a tool cannot keep our thread busy.
-constexpr std::uint32_t refusals_answered_max = 1'000;
 /// When the process has no descriptor left for who wants to be heard.
 constexpr int rest_ms = 100;
 
@@ -200,7 +197,8 @@ class RefusalListener::Loop {
   void answer(int fd, bool asked) {
     const auto at = asking_.find(fd);
     if (at == asking_.end()) return;
-    if (!asked || !answer_one(at->second) || ++at->second.answered >= refusals_answered_max)
+    // Without its listener a refused call does not exist (ENOSYS): a tool cannot keep our thread busy.
+    if (!asked || !answer_one(at->second) || ++at->second.answered >= limits::refusals_answered_max)
       asking_.erase(at);
   }
 

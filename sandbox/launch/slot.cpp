@@ -55,8 +55,11 @@ Result<void> fill_slot_with_nothing(const Places& places,
                                     bool writable,
                                     unsigned tool) {
   const auto target = places.workspace(name);
-  const auto options =
-      fmt::format("size={},nr_inodes=20000,mode=0755,uid={},gid={}", limits::sandbox_tmp_bytes, tool, tool);
+  const auto options = fmt::format("size={},nr_inodes={},mode=0755,uid={},gid={}",
+                                   limits::sandbox_tmp_bytes,
+                                   limits::sandbox_files_max,
+                                   tool,
+                                   tool);
   if (::mount("workspace", target.c_str(), "tmpfs", writable ? flags : flags | MS_RDONLY, options.c_str()) !=
       0)
     return system_error("cannot mount an empty workspace");

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/limits.hpp"
 #include "sandbox/launch/files.hpp"
 #include "sandbox/launch/local_sandbox.hpp"
 
@@ -19,8 +20,6 @@ namespace ratchet::sandbox {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int death_timeout_ms = 5'000;
 
 /// The names in a directory; one that is not there has none.
 std::vector<std::string> names_in(const std::string& directory) {
@@ -60,7 +59,7 @@ void kill_processes(std::string_view prefix) {
     if (!held || !has_own_pids(name) || !belongs(name, prefix)) continue;
     ::syscall(SYS_pidfd_send_signal, held.get(), SIGKILL, nullptr, 0);
     pollfd ended{held.get(), POLLIN, 0};
-    ::poll(&ended, 1, death_timeout_ms);
+    ::poll(&ended, 1, static_cast<int>(limits::sandbox_death_timeout_ms));
   }
 }
 
@@ -91,7 +90,7 @@ Result<std::size_t> sweep(const Places& places, const CgroupLayout& cgroups, std
       if (name.starts_with(prefix)) names.insert(std::move(name));
   Result<void> done;
   for (const auto& name : names)
-    Cgroup::existing(cgroups, name).kill(death_timeout_ms);
+    Cgroup::existing(cgroups, name).kill(limits::sandbox_death_timeout_ms);
   kill_processes(prefix);
   for (const auto& name : names)
     if (auto removed = remove_remains(places, cgroups, name); !removed && done) done = removed;

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/limits.hpp"
 #include "sandbox/workspace/files.hpp"
 #include "sandbox/workspace/manifest.hpp"
 
@@ -22,8 +23,6 @@ constexpr std::string_view executable_suffix = ".x";
 constexpr std::uint64_t small_bytes_max = 1u << 20;
 /// More new files than this are flushed with their whole file system, which costs what a few of them cost.
 constexpr std::size_t flushed_singly_max = 16;
-/// More are forgotten, and hashed again when they are restored.
-constexpr std::size_t verified_max = 1u << 20;
 
 tl::unexpected<Error> unavailable(std::string_view what, int code) {
   return fail(ErrorCode::sandbox_unavailable, fmt::format("objects: cannot {}: {}", what, errno_text(code)));
@@ -147,7 +146,7 @@ bool Objects::was_verified(const ObjectName& name, const struct stat& status) {
 
 void Objects::remember(const ObjectName& name, const struct stat& status) {
   const std::lock_guard lock(mutex_);
-  if (verified_.size() >= verified_max) verified_.clear();
+  if (verified_.size() >= limits::workspace_objects_verified_max) verified_.clear();
   verified_[name] = {status.st_ino, ns_of(status.st_mtim), static_cast<std::uint64_t>(status.st_size)};
 }
 
