@@ -1,10 +1,12 @@
 #include "runtime/replay/verify.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
 #include "runtime/event/json.hpp"
+#include "runtime/model/estimate.hpp"
 #include "runtime/replay/answers.hpp"
 #include "runtime/run/decide.hpp"
 #include "runtime/run/outstanding.hpp"
@@ -56,8 +58,23 @@ class Inputs {
       block.call_id.clear();
     reply.usage = completed.usage;
     reply.usage_reported = !completed.usage_estimated;
-    add(input::ModelEnded{
-        state_.step, state_.model.number, {std::move(reply), completed.latency_ms, completed.ttft_ms}});
+    const auto ended = [&] {
+      return input::ModelEnded{
+          state_.step, state_.model.number, {reply, completed.latency_ms, completed.ttft_ms}};
+    };
+    add(ended());
+    // Calls of a note, or of a reply that was cut off, are not recorded; but they make it no note, and they
+    // are in an estimate of what the reply cost.
+    ReplyBlock& call = reply.content.emplace_back();
+    call.type = ReplyBlockType::call;
+    std::size_t bytes = 0;
+    for (const ReplyBlock& block : completed.content)
+      bytes += block.text.size() + block.args.size() + block.tool.size();
+    while (completed.usage_estimated && estimate_tokens_of_bytes(bytes) < completed.usage.output) {
+      ++bytes;
+      call.args += ' ';
+    }
+    add(ended());
   }
 
   void on(const ModelFailed& failed) {
@@ -155,6 +172,16 @@ class Inputs {
     add(std::move(ended));
   }
 
+  /// A hook refused the model call that was due.
+  void on(const RunFinished& finished) {
+    constexpr std::string_view refused = "the model call was refused by ";
+    if (!finished.error.starts_with(refused)) return;
+    ModelFacts facts;
+    facts.outcome = ModelFacts::Outcome::denied;
+    facts.word = finished.error.substr(refused.size());
+    add(briefed(std::move(facts)));
+  }
+
   void on(const RunResumed&) { add(input::Resume{"operator"}); }
 
   template <class Other>
@@ -171,7 +198,12 @@ class Inputs {
     for (const Event& event : events_)
       if (const auto* requested = std::get_if<ModelRequested>(&event.payload))
         facts.context = requested->hook_text;
-    return input::Briefed{unbriefed(state_, events_.front().at).value_or(BriefEffect{}), facts};
+    return briefed(std::move(facts));
+  }
+
+  Input briefed(ModelFacts facts) const {
+    const auto effect = unbriefed(state_, events_.front().at);
+    return input::Briefed{effect.value_or(BriefEffect{}), std::move(facts)};
   }
 
   const RecordedRun& run_;
@@ -183,7 +215,7 @@ class Inputs {
 /// Takes over what is drawn anew each time, where all else about it is the same.
 class Normalizer {
  public:
-  explicit Normalizer(bool shortened) : keep_hashes_(shortened) {}
+  explicit Normalizer(bool shortened) : take_hashes_(shortened) {}
 
   void operator()(Event& ours, const Event& theirs) {
     if (ours.payload.index() != theirs.payload.index()) return;
@@ -193,9 +225,15 @@ class Normalizer {
 
  private:
   void on(ModelRequested& ours, const ModelRequested& theirs) {
-    if (!keep_hashes_) return;
+    if (!take_hashes_) return;
     ours.prompt_hash = theirs.prompt_hash;
     ours.request_hash = theirs.request_hash;
+    // Tokens are estimated by the letters and digits of an id too.
+    if (!drawn_ || std::abs(ours.estimated_tokens - theirs.estimated_tokens) > drawn_ * tokens_an_id) return;
+    ours.estimated_tokens = theirs.estimated_tokens;
+    ours.prefix_tokens = theirs.prefix_tokens;
+    ours.reserved = theirs.reserved;
+    ours.max_tokens = theirs.max_tokens;
   }
 
   void on(ModelFailed& ours, const ModelFailed& theirs) {
@@ -223,12 +261,16 @@ class Normalizer {
     for (std::size_t i = 0; i < std::min(ours.size(), theirs.size()); ++i) {
       if (!ours[i].artifact || !theirs[i].artifact) continue;
       // The id is in what the model is shown, and so in the hash of a request of the same append.
-      keep_hashes_ = true;
+      take_hashes_ = true;
+      ++drawn_;
       ours[i].artifact->id = theirs[i].artifact->id;
     }
   }
 
-  bool keep_hashes_;
+  static constexpr std::int64_t tokens_an_id = 16;
+
+  bool take_hashes_;
+  std::int64_t drawn_ = 0;  ///< ids of artifacts in this append
 };
 
 std::string shown(const Event* event) {

@@ -5,7 +5,8 @@
 //
 // What reached the run is not in the journal as such; it follows from the first event of each append. Where
 // several inputs may have caused it, each is tried. Ids and the jitter of retries are drawn anew each time
-// and are not compared; hashes of prompts are, unless the record is without the reasoning that was in them.
+// and are not compared; hashes of prompts are, unless the record is without the reasoning that was in them,
+// or an id was drawn in the same append that is in the prompt. Then estimates may differ by its letters.
 
 #include <cstdint>
 #include <map>

@@ -120,11 +120,14 @@ void Server::follow(const std::string& run, std::uint64_t seq, long timeout_ms) 
   request(url_ + "/v1/runs/" + run + "/events", nullptr, "Accept: text/event-stream", {{}, seq}, timeout_ms);
 }
 
-int Server::verify_journal() const {
-  fakes::Process verify({program, "journal", "verify", "--data-dir", data_dir().string()},
-                        (directory_ / "verify").string());
-  verify.rest();
-  return verify.wait();
+Server::Ran Server::command(std::vector<std::string> arguments) const {
+  arguments.insert(arguments.begin(), program);
+  fakes::Process process(std::move(arguments), (directory_ / "command.errors").string());
+  Ran ran;
+  ran.output = process.rest();
+  ran.status = process.wait();
+  ran.output += process.errors();
+  return ran;
 }
 
 std::string Server::errors() const {

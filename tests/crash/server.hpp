@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "tests/fakes/process.hpp"
 
@@ -45,11 +46,20 @@ class Server {
   Answer post(const std::string& path, const std::string& body) const;
   /// Reads the run's event stream until an event of at least this number was seen, or the time is over.
   void follow(const std::string& run, std::uint64_t seq, long timeout_ms = 60'000) const;
-  /// `ratchet journal verify` on the data directory of a stopped server: its exit status.
-  int verify_journal() const;
+
+  struct Ran {
+    int status = 0;
+    std::string output;
+  };
+
+  /// `ratchet` with these arguments, beside the server or without it.
+  Ran command(std::vector<std::string> arguments) const;
   std::string errors() const;
 
   std::filesystem::path data_dir() const { return directory_ / "data"; }
+
+  /// Of the test, beside the data.
+  std::filesystem::path directory() const { return directory_; }
 
  private:
   void write_config(const std::string& rest);

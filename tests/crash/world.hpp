@@ -3,6 +3,7 @@
 // and the words for both. A tool named `X` takes `{n: <integer>}` and sends it to the service as it stands.
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -48,11 +49,16 @@ class World : public testing::Test {
   /// What must not depend on crashes: how the run ended and what each call returned.
   std::string outcome(const std::string& id);
   void restart();
-  /// SIGTERM, and the check of all that was written in all lives.
+  /// SIGTERM, and the checks of all that was written in all lives: the chains and bytes, every invariant, and
+  /// that this build decides each finished run again as it was decided.
   void expect_whole_journal();
 
   fakes::EffectServer effects_;
   Server server_;
+
+ private:
+  /// Every finished run, as a file each. Some of them become recordings (tests/golden).
+  std::filesystem::path export_runs();
 };
 
 }  // namespace ratchet::crashing

@@ -3,6 +3,7 @@
 #include "runtime/audit/auditor.hpp"
 #include "runtime/context/inspect.hpp"
 #include "runtime/model/wire.hpp"
+#include "runtime/replay/verify.hpp"
 
 namespace ratchet::sim {
 
@@ -189,6 +190,25 @@ void check_approvals(Simulation& sim) {
   }
 }
 
+/// This build decides a recorded run again as it was decided: `ratchet replay --verify` finds no difference
+/// where there is none.
+void check_decisions(Simulation& sim) {
+  for (const auto& [run, told] : sim.witness.runs()) {
+    if (told.records.empty()) continue;
+    RecordedRun record{run, told.records, {}, false};
+    for (const ArtifactId& id : told.artifacts)
+      if (auto bytes = sim.journal.blob(id, 0, SIZE_MAX)) record.artifacts[id] = std::move(*bytes);
+    const auto again = decide_again(sim.agent.version, record);
+    if (!again) {
+      sim.witness.complain(fmt::format("{} cannot be decided again: {}", to_string(run), again.error().text));
+    } else if (*again) {
+      const Divergence& other = **again;
+      sim.witness.complain(
+          fmt::format("{} event {} is decided otherwise: {}", to_string(run), other.seq, other.text));
+    }
+  }
+}
+
 }  // namespace
 
 void check_everything(Simulation& sim) {
@@ -198,6 +218,7 @@ void check_everything(Simulation& sim) {
   check_effects(sim);
   check_promises(sim);
   check_artifacts(sim);
+  check_decisions(sim);
   for (const auto& [run, told] : sim.witness.runs())
     if (!told.events.empty()) check_requests(sim, run, told.events);
 }
