@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "actors/child_ends.hpp"
 #include "actors/replays.hpp"
 #include "runtime/limits.hpp"
 #include "runtime/run/child_end.hpp"
@@ -139,6 +140,26 @@ class RunShell {
     return true;
   }
 
+  /// The same of what a sub-agent answered. It comes again by way of the supervisor, because this run may
+  /// rest meanwhile.
+  bool review(const input::ChildEnded& ended) {
+    if (ended.reviewed || ended.text.empty()) return false;
+    auto question = driver_->review_of(ended.child_run_id);
+    if (!question) return false;
+    CallEnd end;
+    end.status = ended.stop_reason == StopReason::final_answer ? ToolStatus::ok : ToolStatus::error;
+    end.text = ended.text;
+    auto on_end = [supervisor = supervisor_, run = run_, team = row_.team, ended](CallEnd left) {
+      auto again = std::make_shared<Command>(Command{team, ended, {}});
+      auto& told = std::get<input::ChildEnded>(again->input);
+      told.text = std::move(left.text);
+      told.reviewed = true;
+      tell(supervisor, Forward{run, std::move(again)});
+    };
+    parts_->reviewer.review(std::move(*question), std::move(end), std::move(on_end));
+    return true;
+  }
+
   /// Tells this actor how an execution ended, from any thread.
   std::function<void(CallEnd)> telling_end_of(const CallEffect& effect) {
     return [self = caf::actor_cast<caf::actor>(self_), effect](CallEnd end) {
@@ -236,24 +257,10 @@ class RunShell {
   /// The sub-agents that ended while this run held no actor, or while the word of it was lost. One that
   /// cannot be read is waited for: whoever repairs it wakes this run again.
   std::vector<signal::Given> ended_children() {
-    std::vector<signal::Given> ended;
-    for (const RunId& child : driver_->open_children()) {
-      const auto row = parts_->journal.row(child);
-      if (row && row->status != RunStatus::finished) continue;
-      const auto last = row ? parts_->journal.records(child, row->last_seq, read_slice_bytes)
-                            : Result<std::vector<Record>>(tl::unexpected(row.error()));
-      if (!last) {
-        parts_->log(LogLevel::error,
-                    fmt::format("the sub-agent {} of {} cannot be read: {}",
-                                to_string(child),
-                                to_string(run_),
-                                last.error().text));
-        continue;
-      }
-      const auto& finished = std::get<RunFinished>(last->back().events.back().payload);
-      ended.push_back({child_end(*row, finished), 0});
-    }
-    return ended;
+    std::vector<signal::Given> given;
+    for (auto& end : ended_among(driver_->open_children(), parts_->journal, parts_->log))
+      if (!review(end)) given.push_back({std::move(end), 0});
+    return given;
   }
 
   /// With what a replay answers calls; nothing, of any other run.
@@ -264,12 +271,14 @@ class RunShell {
     return answers_of(parts_->journal, *started, parts_->replay_environment);
   }
 
-  /// What the driver is given of a command; nothing, if it comes from another team.
+  /// What the driver is given of a command; nothing, if it comes from another team, or comes again.
   std::optional<signal::Given> admit(Command& command) {
     if (command.team != row_.team) {
       if (command.reply) command.reply(fail(ErrorCode::unknown_run, "there is no run " + to_string(run_)));
       return std::nullopt;
     }
+    if (const auto* ended = std::get_if<input::ChildEnded>(&command.input); ended && review(*ended))
+      return std::nullopt;
     const Token token = command.reply ? ++last_token_ : 0;
     if (token) replies_[token] = std::move(command.reply);
     return signal::Given{std::move(command.input), token};

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "actors/hook_judge.hpp"
 #include "tests/actors/node_fixture.hpp"
 
 namespace ratchet {
@@ -24,9 +25,11 @@ class Tree {
  public:
   using Rule = std::function<std::optional<ModelOutcome>(std::size_t depth, std::uint32_t step)>;
 
-  explicit Tree(Rule rule, std::uint32_t levels = 1)
+  explicit Tree(Rule rule, std::uint32_t levels = 1) : Tree(std::move(rule), spawner(levels), {}) {}
+
+  Tree(Rule rule, std::shared_ptr<const AgentVersion> agent, FakeConnector::Rule connector)
       : models([this, rule](const ModelCall& call) { return rule(depth_of(call.run_id), call.step); }),
-        test(models, spawner(levels)) {}
+        test(models, std::move(agent), std::move(connector)) {}
 
   RunRow child_of(const RunId& parent) {
     while (true) {
@@ -71,6 +74,38 @@ TEST(Subagents, TheAnswerOfOneIsTheResultOfTheCallThatStartedIt) {
   EXPECT_EQ(child.root_run_id, root);
   EXPECT_EQ(child.depth, 1u);
   EXPECT_EQ(child.stop_reason, StopReason::final_answer);
+}
+
+TEST(Subagents, HooksSeeWhatOneAnsweredBeforeItsParentDoes) {
+  auto agent = std::make_shared<AgentVersion>(*spawner(1));
+  agent->definition.hooks = {{HookPoint::post_tool, "http://redact.example/", HookKind::security}};
+  // Held until the parent rests: the end of its child takes it up again.
+  Tree tree(
+      [](std::size_t depth, std::uint32_t step) -> std::optional<ModelOutcome> {
+        if (depth == 1) return std::nullopt;
+        return step == 1 ? spawns() : says("done");
+      },
+      agent,
+      [](const ConnectorCall&) { return answered(200, R"({"verdict":"rewrite","result":"card ****"})"); });
+  HookJudge hooks(tree.test.connector, nullptr, nullptr);
+  tree.test.reviewer = &hooks;
+  tree.test.restart();
+  const RunId root = tree.test.start()->run_id;
+  tree.models.wait_for_calls(1);
+  tree.models.answer(says("card 4111"));
+  tree.test.wait_for_end(root);
+  const auto records = tree.test.journal.records(root, 1, SIZE_MAX);
+  int seen = 0;
+  for (const Record& record : *records)
+    for (const Event& event : record.events) {
+      const auto* finished = std::get_if<SubagentFinished>(&event.payload);
+      const auto* result = std::get_if<ToolResult>(&event.payload);
+      if (!finished && !result) continue;
+      EXPECT_EQ((finished ? finished->result : result->content).at(0).text, "card ****");
+      ++seen;
+    }
+  EXPECT_EQ(seen, 2);
+  tree.test.node.reset();
 }
 
 TEST(Subagents, AParentThatOnlyWaitsHoldsNoActor) {
