@@ -60,6 +60,11 @@ void EventHub::preview(
     sink->on_delta(run, step, attempt, index, text);
 }
 
+void EventHub::output(const RunId& run, const ToolOutput& output) {
+  for (const auto& sink : listeners(run))
+    sink->on_output(run, output);
+}
+
 void EventHub::end_preview(const RunId& run) {
   Shard& home = shard(run);
   const std::lock_guard lock(home.mutex);

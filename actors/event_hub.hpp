@@ -27,6 +27,9 @@ class EventHub final : public EventFeed {
                std::uint32_t attempt,
                std::uint64_t index,
                std::string_view text);
+  /// A piece of what a running command writes. Nothing of it is kept: who comes late sees what comes from
+  /// then on. Called on the sandboxes' thread.
+  void output(const RunId& run, const ToolOutput& output);
   /// The reply is over, or its run is.
   void end_preview(const RunId& run);
 

@@ -385,9 +385,23 @@ class RunShell {
     const CallEffect effect = start.effect;
     uses_sandboxes_ = uses_sandboxes_ || start.tool->sandboxed();
     // Stands until the result has come: also one that comes although the call was stopped is reviewed.
+    auto on_output = showing_output_of(start);
     if (start.review) to_review_[effect] = std::move(*start.review);
-    call_tickets_[effect] = parts_->broker.start(
-        {run_, row_.root_run_id, row_.team, row_.user_id, replay_rule_}, start, telling_end_of(effect));
+    call_tickets_[effect] =
+        parts_->broker.start({run_, row_.root_run_id, row_.team, row_.user_id, replay_rule_},
+                             start,
+                             telling_end_of(effect),
+                             std::move(on_output));
+  }
+
+  /// What its command writes, for whoever watches. Nothing, where part of the result may be hidden or
+  /// replaced before anybody sees it.
+  ToolBroker::OnOutput showing_output_of(const action::StartCall& start) const {
+    if (start.review || !start.tool->redact.empty()) return {};
+    auto preview = std::make_shared<OutputPreview>(start.effect.call_id, start.effect.attempt);
+    return [hub = &parts_->hub, run = run_, preview](std::string_view bytes) {
+      if (const auto output = preview->feed(bytes)) hub->output(run, *output);
+    };
   }
 
   void act(action::PrepareChild& prepare) {

@@ -69,7 +69,10 @@ ToolBroker::~ToolBroker() {
   worker_.join();
 }
 
-ToolBroker::Ticket ToolBroker::start(const Caller& caller, const action::StartCall& call, OnDone done) {
+ToolBroker::Ticket ToolBroker::start(const Caller& caller,
+                                     const action::StartCall& call,
+                                     OnDone done,
+                                     OnOutput on_output) {
   Ticket ticket;
   {
     const std::lock_guard lock(mutex_);
@@ -85,7 +88,7 @@ ToolBroker::Ticket ToolBroker::start(const Caller& caller, const action::StartCa
     return ticket;
   }
   if (call.tool->sandboxed()) {
-    start_sandboxed(ticket, caller, call, std::move(done));
+    start_sandboxed(ticket, caller, call, std::move(done), std::move(on_output));
     return ticket;
   }
   const std::string tool = call.tool->name;
@@ -125,10 +128,8 @@ std::string ToolBroker::over_rate(const Caller& caller, const action::StartCall&
                      (*wait_ms + 999) / 1'000);
 }
 
-void ToolBroker::start_sandboxed(Ticket ticket,
-                                 const Caller& caller,
-                                 const action::StartCall& call,
-                                 OnDone done) {
+void ToolBroker::start_sandboxed(
+    Ticket ticket, const Caller& caller, const action::StartCall& call, OnDone done, OnOutput on_output) {
   auto command = command_of(*call.tool, call.args);
   if (!command) return done(ended(ToolStatus::invalid, command.error().text));
   if (auto why = over_rate(caller, call); !why.empty()) return done(ended(ToolStatus::error, std::move(why)));
@@ -145,8 +146,13 @@ void ToolBroker::start_sandboxed(Ticket ticket,
   };
   std::vector<WorkspaceFile> files;
   if (call.tool->uses_workspace() && !call.workspace) files = inputs_of(caller.run);
-  const Sandboxes::Ticket at_sandboxes = sandboxes_.start(
-      caller.run, call.tool, std::move(*command), call.workspace, std::move(files), std::move(on_done));
+  const Sandboxes::Ticket at_sandboxes = sandboxes_.start(caller.run,
+                                                          call.tool,
+                                                          std::move(*command),
+                                                          call.workspace,
+                                                          std::move(files),
+                                                          std::move(on_output),
+                                                          std::move(on_done));
   const std::lock_guard lock(mutex_);
   if (const auto entry = sandboxed_.find(ticket); entry != sandboxed_.end()) entry->second = at_sandboxes;
 }

@@ -35,6 +35,7 @@ class ToolBroker {
 
   using Ticket = std::uint64_t;
   using OnDone = std::function<void(CallEnd)>;
+  using OnOutput = Sandboxes::OnOutput;
 
   /// All are borrowed.
   ToolBroker(JournalReader& journal,
@@ -47,8 +48,9 @@ class ToolBroker {
   ToolBroker& operator=(const ToolBroker&) = delete;
 
   /// Starts the execution and returns at once. `done` is called once, on another thread or on this one,
-  /// unless `cancel` came before. From any thread.
-  Ticket start(const Caller& caller, const action::StartCall& call, OnDone done);
+  /// unless `cancel` came before. `on_output` gets what a command in a sandbox writes, as it comes, on
+  /// another thread. From any thread.
+  Ticket start(const Caller& caller, const action::StartCall& call, OnDone done, OnOutput on_output = {});
   /// After it returns, `done` does not begin any more. True: nothing of the call is left running. False:
   /// something still ends, and `gone` is called when it has. From any thread.
   bool cancel(Ticket ticket, std::function<void()> gone = [] {});
@@ -72,7 +74,8 @@ class ToolBroker {
   /// The inputs of a run that are kept as artifacts. One that is larger than a command's input may be, or
   /// that cannot be read now, is not among them: the artifact tools have it.
   std::vector<WorkspaceFile> inputs_of(const RunId& run);
-  void start_sandboxed(Ticket ticket, const Caller& caller, const action::StartCall& call, OnDone done);
+  void start_sandboxed(
+      Ticket ticket, const Caller& caller, const action::StartCall& call, OnDone done, OnOutput on_output);
   void start_request(Ticket ticket, const Caller& caller, const action::StartCall& call, OnDone done);
   /// Why the call has to wait, by the rate limit of its tool; empty: it is counted and may go. Further
   /// attempts of a call are part of it: refused, they would leave it in doubt.

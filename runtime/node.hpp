@@ -13,6 +13,7 @@
 #include "runtime/agent.hpp"
 #include "runtime/journal.hpp"
 #include "runtime/sandbox/host.hpp"
+#include "runtime/tools/output_preview.hpp"
 
 namespace ratchet {
 
@@ -205,6 +206,12 @@ class EventSink {
                         std::uint32_t attempt,
                         std::uint64_t index,
                         std::string_view text) = 0;
+
+  /// A preview of what a running command writes.
+  virtual void on_output(const RunId& run, const ToolOutput& output) {
+    (void)run;
+    (void)output;
+  }
 };
 
 /// Who listens to which run. Nothing is kept for a run without listeners but the text of the reply under way.

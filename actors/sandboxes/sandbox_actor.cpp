@@ -93,7 +93,7 @@ class SandboxShell {
 
   void run(const RunInSandbox& run) {
     if (ending_) return;
-    parts_->host.run(*id_, *run.command, {}, [me = me()](SandboxEnd end) {
+    parts_->host.run(*id_, *run.command, run.on_output, [me = me()](SandboxEnd end) {
       tell(me, HostCommandEnded{std::make_shared<SandboxEnd>(std::move(end))});
     });
   }

@@ -22,6 +22,7 @@ struct LeaseSandbox {
 
 struct RunInSandbox {
   std::shared_ptr<const SandboxCommand> command;
+  SandboxHost::OnOutput on_output = {};
 };
 
 /// In any state: what runs in it ends, then it does.

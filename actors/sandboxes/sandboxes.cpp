@@ -72,6 +72,7 @@ Sandboxes::Ticket Sandboxes::start(const RunId& run,
                                    SandboxCommand command,
                                    std::optional<Hash> workspace,
                                    std::vector<WorkspaceFile> files,
+                                   OnOutput on_output,
                                    OnDone on_done) {
   if (!parts_->desk) {
     CallEnd refused;
@@ -92,6 +93,7 @@ Sandboxes::Ticket Sandboxes::start(const RunId& run,
   job->command = std::move(command);
   job->workspace = workspace;
   job->files = std::move(files);
+  job->on_output = std::move(on_output);
   tell(parts_->desk, DoJob{std::move(job)});
   return ticket;
 }

@@ -32,6 +32,7 @@ class Sandboxes {
  public:
   using Ticket = std::uint64_t;
   using OnDone = std::function<void(CallEnd)>;
+  using OnOutput = SandboxHost::OnOutput;
 
   Sandboxes(SandboxOptions options, Clock& clock, Timer& timer, Log log);
   ~Sandboxes();
@@ -44,12 +45,14 @@ class Sandboxes {
   // From any thread.
   /// `on_done` is called once, on another thread, unless `stop` came before. `workspace`: the snapshot that
   /// the call starts from, where its tool uses the run's workspace. `files` are put into a workspace that has
-  /// none yet.
+  /// none yet. `on_output` gets what the command writes, as it comes, on another thread; nothing: nobody
+  /// looks.
   Ticket start(const RunId& run,
                std::shared_ptr<const ToolManifest> tool,
                SandboxCommand command,
                std::optional<Hash> workspace,
                std::vector<WorkspaceFile> files,
+               OnOutput on_output,
                OnDone on_done);
   /// After it returns, `on_done` does not begin any more. `gone` is called once nothing of the call is left
   /// running.

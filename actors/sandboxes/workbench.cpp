@@ -345,7 +345,9 @@ class Bench {
           work.sandbox,
           RunInSandbox{std::make_shared<SandboxCommand>(put_command(work.job->files[work.files_put]))});
     ++parts_->counters.calls;
-    tell(work.sandbox, RunInSandbox{std::shared_ptr<const SandboxCommand>(work.job, &work.job->command)});
+    tell(work.sandbox,
+         RunInSandbox{std::shared_ptr<const SandboxCommand>(work.job, &work.job->command),
+                      work.job->on_output});
   }
 
   /// What the run begins with is put into the workspace before its first command.

@@ -22,6 +22,7 @@ struct SandboxJob {
   std::optional<Hash>
       workspace;  ///< the snapshot it starts from, where its tool uses one; none: no files yet
   std::vector<WorkspaceFile> files;  ///< put there first, where there are none yet
+  SandboxHost::OnOutput on_output;   ///< of the command; none: nobody looks
 };
 
 // --- what it is told

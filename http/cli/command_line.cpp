@@ -152,10 +152,11 @@ class CommandLine {
     verb->add_option("--step", step_, "Only this step, with everything that happened in it");
 
     verb = on_run(runs, "tail", "Follow its events", [this](Context& context) {
-      return tail_run(context, run_id_, after_, children_);
+      return tail_run(context, run_id_, tail_);
     });
-    verb->add_option("--after", after_, "Only events with a higher number");
-    verb->add_flag("--children", children_, "Also those of the runs below it");
+    verb->add_option("--after", tail_.after, "Only events with a higher number");
+    verb->add_flag("--children", tail_.children, "Also those of the runs below it");
+    verb->add_flag("--output", tail_.output, "Also what running commands write, while they do");
 
     verb = on_run(
         runs, "cancel", "Stop it", [this](Context& context) { return cancel_run(context, run_id_, text_); });
@@ -357,9 +358,8 @@ class CommandLine {
   ReplayOptions replay_;
   ApprovalOptions approval_;
   std::string run_id_, call_id_, text_, against_;
-  std::uint64_t after_ = 0;
+  TailOptions tail_;
   std::uint32_t step_ = 0;
-  bool children_ = false;
   bool happened_ = false, did_not_happen_ = false, full_ = false;
   JournalOptions journal_;
   std::string team_, key_id_;

@@ -37,7 +37,7 @@ class Following {
     auto give_up_at = Clock::now() + std::chrono::milliseconds(options_.patience_ms);
     auto pause = pause_min;
     bool was_there = options_.was_there;
-    const auto events = path_ + (options_.children ? "/events?children=true" : "/events");
+    const auto events = path_ + "/events" + query();
     for (;;) {
       const auto seen = after_;
       const auto end =
@@ -61,8 +61,18 @@ class Following {
   }
 
  private:
+  std::string query() const {
+    std::string query;
+    const auto add = [&](bool wanted, const char* word) {
+      if (wanted) query += (query.empty() ? '?' : '&') + std::string(word);
+    };
+    add(options_.children, "children=true");
+    add(options_.output, "output=true");
+    return query;
+  }
+
   bool take(std::string_view type, const std::string& data) {
-    if (type == "model.delta") {
+    if (type == "model.delta" || type == "tool.output") {
       follower_.on_event(type, data);
       return true;
     }

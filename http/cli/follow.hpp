@@ -15,7 +15,7 @@ namespace ratchet::cli {
 
 /// What follows a run is told.
 struct Follower {
-  /// One event, or a preview (`model.delta`); `data` is its JSON as the API sent it.
+  /// One event, or a preview (`model.delta`, `tool.output`); `data` is its JSON as the API sent it.
   std::function<void(std::string_view type, const std::string& data)> on_event;
   /// The stream broke, for this reason, and is taken up again after event `after`.
   std::function<void(const std::string& why, std::uint64_t after)> on_break;
@@ -24,6 +24,7 @@ struct Follower {
 struct FollowOptions {
   std::uint64_t after = 0;
   bool children = false;               ///< all events of the runs below it, too
+  bool output = false;                 ///< previews of what running commands write, too
   bool was_there = false;              ///< the server has answered before: it is worth waiting for
   std::int64_t patience_ms = 300'000;  ///< how long a server may be away before this gives up
 };

@@ -86,22 +86,37 @@ void EventPrinter::event(std::string_view type, const std::string& data) {
   out_.flush();
 }
 
+/// Whether the preview is shown; one of something else than before begins a new line.
+bool EventPrinter::is_live(const Fields& preview, const std::string& of) {
+  if (!style_.live || !preview.text("run_id").empty()) return false;  // several at once cannot be shown
+  if (of == live_) return true;
+  if (shown_ > 0) out_ << "\n";
+  shown_ = 0;
+  live_ = of;
+  return true;
+}
+
 void EventPrinter::delta(const std::string& data) {
-  if (!style_.live) return;
   const Fields delta(data);
-  if (!delta.text("run_id").empty()) return;  // several at once cannot be shown as they are written
-  const auto reply = delta.text("step") + "/" + delta.text("attempt");
-  if (reply != reply_) {
-    if (shown_ > 0) out_ << "\n";
-    shown_ = 0;
-    reply_ = reply;
-  }
+  if (!is_live(delta, delta.text("step") + "/" + delta.text("attempt"))) return;
   // What was shown before is not shown again; a gap cannot be closed, so it is left to the whole reply.
   const auto piece = delta.text("text");
   const auto begin = delta.number("index");
   if (begin > shown_ || begin + piece.size() <= shown_) return;
   if (shown_ == 0) out_ << "      ";
   out_ << harmless(std::string_view(piece).substr(shown_ - begin));
+  shown_ = begin + piece.size();
+  out_.flush();
+}
+
+void EventPrinter::output(const std::string& data) {
+  const Fields output(data);
+  if (!is_live(output, output.text("call_id") + "/" + output.text("attempt"))) return;
+  const auto piece = output.text("text");
+  const auto begin = output.number("index");
+  if (begin + piece.size() <= shown_) return;
+  if (shown_ == 0) out_ << "      ";
+  out_ << harmless(std::string_view(piece).substr(begin < shown_ ? shown_ - begin : 0));
   shown_ = begin + piece.size();
   out_.flush();
 }

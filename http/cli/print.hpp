@@ -10,6 +10,8 @@
 
 namespace ratchet::cli {
 
+class Fields;
+
 struct Style {
   bool colour = false;  ///< standard output is a terminal and NO_COLOR is not set
   bool live = false;    ///< show a reply while it is being written
@@ -31,16 +33,19 @@ class EventPrinter {
   void event(std::string_view type, const std::string& data);
   /// A preview of a reply (`model.delta`).
   void delta(const std::string& data);
+  /// A preview of what a command writes (`tool.output`).
+  void output(const std::string& data);
 
  private:
+  bool is_live(const Fields& preview, const std::string& of);
   void line(std::uint64_t seq, const std::string& type, const std::string& words);
   void below(std::string_view text, std::size_t bytes_max);
 
   std::ostream& out_;
   Style style_;
   std::map<std::string, std::map<std::string, std::string>> tools_;  // by run below and call id
-  std::uint64_t shown_ = 0;                                          // bytes of the reply under way
-  std::string reply_;                                                // step and attempt of it
+  std::uint64_t shown_ = 0;                                          // bytes of the preview under way
+  std::string live_;                                                 // of which reply or call it is
 };
 
 /// A JSON value as indented lines of `key: value`.

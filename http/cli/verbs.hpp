@@ -56,8 +56,14 @@ Done list_runs(Context& context, const ListOptions& options);
 Done show_run(Context& context, const std::string& run_id);
 /// One step with everything that happened in it.
 Done show_step(Context& context, const std::string& run_id, std::uint32_t step);
-/// `children`: with the events of the runs below it.
-Done tail_run(Context& context, const std::string& run_id, std::uint64_t after, bool children);
+
+struct TailOptions {
+  std::uint64_t after = 0;
+  bool children = false;  ///< with the events of the runs below it
+  bool output = false;    ///< with what running commands write
+};
+
+Done tail_run(Context& context, const std::string& run_id, const TailOptions& options);
 Done cancel_run(Context& context, const std::string& run_id, const std::string& reason);
 /// `content` as `StartOptions::input`.
 Done send_message(Context& context,

@@ -73,6 +73,8 @@ Done follow(Context& context, const std::string& run_id, const FollowOptions& op
       context.out << data << "\n" << std::flush;
     else if (type == "model.delta")
       printer.delta(data);
+    else if (type == "tool.output")
+      printer.output(data);
     else
       printer.event(type, data);
     if (context.json) return;
@@ -113,8 +115,11 @@ Done follow_started(Context& context, const std::string& reply, bool detach) {
   return follow(context, run_id, {.after = 0, .was_there = true});
 }
 
-Done tail_run(Context& context, const std::string& run_id, std::uint64_t after, bool children) {
-  return follow(context, run_id, {.after = after, .children = children, .was_there = false});
+Done tail_run(Context& context, const std::string& run_id, const TailOptions& options) {
+  return follow(
+      context,
+      run_id,
+      {.after = options.after, .children = options.children, .output = options.output, .was_there = false});
 }
 
 }  // namespace ratchet::cli

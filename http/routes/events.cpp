@@ -56,10 +56,11 @@ Result<EventSelection> read_selection(const Call& call, const RunId& run) {
   if (!after) return tl::unexpected(after.error());
   auto types = words_parameter(query, "types", event_types);
   if (!types) return tl::unexpected(types.error());
-  const auto children = query.get("children").value_or("false");
-  if (children != "true" && children != "false")
-    return fail(ErrorCode::invalid_request, "children: expected true or false");
-  return EventSelection{run, *after, std::move(*types), children == "true"};
+  const auto children = flag_parameter(query, "children");
+  if (!children) return tl::unexpected(children.error());
+  const auto output = flag_parameter(query, "output");
+  if (!output) return tl::unexpected(output.error());
+  return EventSelection{run, *after, std::move(*types), *children, nullptr, *output};
 }
 
 Result<Response> stream(Api& api, const RunRow& row, EventSelection selection) {
@@ -98,6 +99,8 @@ Result<Response> events(Api& api, const Call& call) {
         return fail(ErrorCode::invalid_request, "limit: a stream has none; ask for application/json");
       return stream(api, *row, std::move(*selection));
     case Form::json:
+      if (selection->output)
+        return fail(ErrorCode::invalid_request, "output: a page has no previews; ask for text/event-stream");
       return page(api, call, *selection);
     case Form::neither:
       return fail(ErrorCode::not_acceptable, "offered are text/event-stream and application/json");
@@ -108,8 +111,11 @@ Result<Response> events(Api& api, const Call& call) {
 }  // namespace
 
 std::vector<Route> event_routes() {
-  return {
-      {"GET", "/v1/runs/{run_id}/events", Role::read, {"after", "types", "children", "limit"}, now<events>}};
+  return {{"GET",
+           "/v1/runs/{run_id}/events",
+           Role::read,
+           {"after", "types", "children", "output", "limit"},
+           now<events>}};
 }
 
 }  // namespace ratchet

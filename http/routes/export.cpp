@@ -104,12 +104,11 @@ Result<Response> redacted_export(Api& api, const Call& call, const RunRow& row, 
 Result<Response> export_run(Api& api, const Call& call) {
   const auto row = find_run(api, call);
   if (!row) return tl::unexpected(row.error());
-  const auto full = call.target.query.get("full").value_or("false");
-  if (full != "true" && full != "false")
-    return fail(ErrorCode::invalid_request, "full: expected true or false");
+  const auto full = flag_parameter(call.target.query, "full");
+  if (!full) return tl::unexpected(full.error());
   const auto version = version_of(api.catalog, api.journal, *row);
   if (!version) return tl::unexpected(version.error());
-  if (full == "false") return redacted_export(api, call, *row, **version);
+  if (!*full) return redacted_export(api, call, *row, **version);
   if (!call.client.may(Role::audit))
     return fail(ErrorCode::forbidden, "a full export has exact bytes: it needs the role audit");
   return full_export(api, *row, **version);

@@ -58,6 +58,12 @@ Result<std::optional<Timestamp>> time_parameter(const Query& query, std::string_
   return *at;
 }
 
+Result<bool> flag_parameter(const Query& query, std::string_view name) {
+  const auto text = query.get(name).value_or("false");
+  if (text == "true" || text == "false") return text == "true";
+  return fail(ErrorCode::invalid_request, fmt::format("{}: expected true or false", name));
+}
+
 Result<std::set<std::string>> words_parameter(const Query& query,
                                               std::string_view name,
                                               const std::set<std::string_view>& known) {

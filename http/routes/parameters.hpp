@@ -19,6 +19,8 @@ Result<std::optional<std::int64_t>> integer_parameter(const Query& query,
                                                       std::string_view name,
                                                       std::int64_t min,
                                                       std::int64_t max);
+/// `true`, `false`, or absent, which is false. Errors: invalid_request.
+Result<bool> flag_parameter(const Query& query, std::string_view name);
 /// Errors: invalid_request.
 Result<std::optional<Timestamp>> time_parameter(const Query& query, std::string_view name);
 /// The words of `a,b,c`, each one of `known`; empty where the parameter is absent. Errors: invalid_request.

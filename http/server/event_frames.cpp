@@ -65,4 +65,18 @@ std::string EventFrames::frame(const Delta& delta) const {
   return out;
 }
 
+std::string EventFrames::frame(const ToolOutput& output) const {
+  std::string out = "event: tool.output\ndata: {" + run_member_ + "\"call_id\":";
+  append_json_string(out, output.call_id);
+  out += ",\"attempt\":";
+  append_json_number(out, std::uint64_t{output.attempt});
+  out += ",\"index\":";
+  append_json_number(out, output.index);
+  out += ",\"text\":";
+  append_json_string(out, output.text);
+  out += '}';
+  out += end_of_frame;
+  return out;
+}
+
 }  // namespace ratchet

@@ -11,6 +11,7 @@
 
 #include "http/server/message.hpp"
 #include "runtime/ids.hpp"
+#include "runtime/tools/output_preview.hpp"
 
 namespace ratchet {
 
@@ -40,6 +41,7 @@ class EventFrames {
              std::shared_ptr<const void> owner,
              Pieces& out) const;
   std::string frame(const Delta& delta) const;
+  std::string frame(const ToolOutput& output) const;
 
  private:
   std::string head(std::uint64_t seq, std::string_view type) const;

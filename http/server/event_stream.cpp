@@ -33,6 +33,7 @@ class EventStream final : public BodyStream {
     root.types = selection_.types;
     root.follows = types_below_.has_value();
     root.view_of = selection_.view_of;
+    root.output = selection_.output;
     open(std::move(root));
   }
 
@@ -89,6 +90,7 @@ class EventStream final : public BodyStream {
     below.approvals_only = !selection_.children;
     below.follows = true;
     below.view_of = selection_.view_of;
+    below.output = selection_.output && selection_.children;
     open(std::move(below));
     return true;
   }

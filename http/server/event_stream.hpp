@@ -45,6 +45,7 @@ struct EventSelection {
   std::set<std::string> types;  ///< empty: all of them
   bool children = false;        ///< the runs below it too; otherwise of those only their `approval.*`
   ViewOf view_of = nullptr;     ///< null: every byte is shown
+  bool output = false;          ///< previews of what running commands write too (`tool.output`)
 
   bool wants(std::string_view type) const { return types.empty() || types.contains(std::string(type)); }
 

@@ -23,6 +23,7 @@ struct RunSelection {
   bool below = false;           ///< it is not the run that was asked for
   bool approvals_only = false;  ///< `types` are nothing but those of approvals
   bool follows = false;         ///< the runs that it starts are shown too
+  bool output = false;          ///< previews of what running commands write are shown too
   ViewOf view_of = nullptr;
 
   bool wants(std::string_view type) const { return types.empty() || types.contains(std::string(type)); }

@@ -78,7 +78,12 @@ void RunStream::on_delta(
   if (selection_.wants("model.delta")) add(Delta{step, attempt, index, std::string(text)});
 }
 
+void RunStream::on_output(const RunId&, const ToolOutput& output) {
+  if (selection_.output) add(QueuedOutput{0, output});
+}
+
 std::size_t RunStream::cost(const Entry& entry) {
+  if (const auto* queued = std::get_if<QueuedOutput>(&entry)) return entry_bytes + queued->output.text.size();
   if (const auto* events = std::get_if<QueuedEvents>(&entry)) return entry_bytes + events->bytes;
   return entry_bytes + std::get<Delta>(entry).text.size();
 }
@@ -87,9 +92,13 @@ void RunStream::add(Entry entry) {
   std::function<void()> wake;
   {
     const std::lock_guard lock(mutex_);
+    if (const auto* events = std::get_if<QueuedEvents>(&entry)) told_seq_ = events->last_seq;
+    if (auto* queued = std::get_if<QueuedOutput>(&entry)) queued->after = told_seq_;
     if (phase_ == Phase::ended || passed(entry)) return;
     // One that waits for another run leaves room for those that do not: the reader may be quick enough.
     const std::size_t used = space_->load(), room = sources_.queue_bytes_max / (gate_ ? 2 : 1);
+    // What a command writes is in its result too: it takes no room that the run's events need.
+    if (std::holds_alternative<QueuedOutput>(entry) && used + cost(entry) > room / 2) return;
     if (used > 0 && used + cost(entry) > room) {
       overflow();
     } else if (!joined(entry)) {
@@ -229,6 +238,8 @@ void RunStream::take_slice(const std::set<RunId>& shown, Taken& taken, Pieces& o
   if (!slice.frames.empty()) out.add(std::move(slice.frames));
   taken.started = std::move(slice.started);
   next_seq_ = slice.next_seq;
+  told_seq_ = std::max(told_seq_, next_seq_ - 1);
+  outputs_.clear();
   settled_call_ = std::max(settled_call_, slice.settled_call);
   if (slice.finished) return end(State::shown);
   if (slice.gate && !shown.contains(*slice.gate))
@@ -255,8 +266,10 @@ void RunStream::take_queue(std::size_t bytes_max, const std::set<RunId>& shown, 
   while (!queue_.empty() && phase_ == Phase::live && out.size() < bytes_max) {
     if (auto* events = std::get_if<QueuedEvents>(&queue_.front())) {
       if (!take_events(*events, bytes_max, shown, taken, out)) return;
+    } else if (const auto* delta = std::get_if<Delta>(&queue_.front())) {
+      take_delta(*delta, out);
     } else {
-      take_delta(std::get<Delta>(queue_.front()), out);
+      take_output(std::get<QueuedOutput>(queue_.front()), out);
     }
     if (queue_.empty()) return;  // ended meanwhile
     const std::size_t freed = cost(queue_.front());
@@ -310,6 +323,7 @@ bool RunStream::look_below(const Rendered& event, const std::set<RunId>& shown, 
 }
 
 void RunStream::show(const Rendered& event, const Batch& owner, Pieces& out) {
+  if (event.type == ModelRequested::type) outputs_.clear();
   const auto shown = view_ ? view_->json(event.json) : std::nullopt;
   if (!shown) return frames_.write(event.seq, event.type, event.json, owner, out);
   std::string frame;
@@ -329,6 +343,13 @@ void RunStream::take_delta(const Delta& delta, Pieces& out) {
   if (view_) return take_redacted(delta, out);
   shown_bytes_ = delta.index + delta.text.size();
   out.add(frames_.frame(delta));
+}
+
+/// Not what waited while the journal was read: the results in it may be newer.
+void RunStream::take_output(const QueuedOutput& queued, Pieces& out) {
+  if (queued.after + 1 < next_seq_) return;
+  const auto shown = outputs_.shown(queued.output, view_ ? view_->redactor() : nullptr);
+  if (shown) out.add(frames_.frame(*shown));
 }
 
 /// What is hidden makes a text of another length, so its offsets are those of what was shown of it. What is

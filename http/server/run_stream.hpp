@@ -18,6 +18,7 @@
 
 #include "http/server/event_frames.hpp"
 #include "http/server/event_stream.hpp"
+#include "http/server/output_view.hpp"
 #include "http/server/run_slice.hpp"
 #include "runtime/redact/stream_redactor.hpp"
 
@@ -61,6 +62,7 @@ class RunStream final : public EventSink, public std::enable_shared_from_this<Ru
                 std::uint32_t attempt,
                 std::uint64_t index,
                 std::string_view text) override;
+  void on_output(const RunId& run, const ToolOutput& output) override;
 
  private:
   /// Live events that wait for the client. Without a batch none of them is wanted.
@@ -70,7 +72,13 @@ class RunStream final : public EventSink, public std::enable_shared_from_this<Ru
     std::size_t bytes = 0;
   };
 
-  using Entry = std::variant<QueuedEvents, Delta>;
+  /// A preview that waits behind all events up to `after`.
+  struct QueuedOutput {
+    std::uint64_t after = 0;
+    ToolOutput output;
+  };
+
+  using Entry = std::variant<QueuedEvents, Delta, QueuedOutput>;
 
   /// reading: the journal, slice by slice. live: from the queue. ended: nothing more is shown.
   enum class Phase { reading, live, ended };
@@ -100,6 +108,7 @@ class RunStream final : public EventSink, public std::enable_shared_from_this<Ru
   void show(const Rendered& event, const Batch& owner, Pieces& out);
   void take_delta(const Delta& delta, Pieces& out);
   void take_redacted(const Delta& delta, Pieces& out);
+  void take_output(const QueuedOutput& queued, Pieces& out);
 
   const EventSources sources_;
   const RunSelection selection_;
@@ -124,6 +133,8 @@ class RunStream final : public EventSink, public std::enable_shared_from_this<Ru
   std::pair<std::uint32_t, std::uint32_t> settled_call_{0, 0}, shown_call_{0, 0};
   std::uint64_t shown_bytes_ = 0;          ///< of the reply under way, as the model wrote it
   std::optional<StreamRedactor> preview_;  ///< of the same, where secrets are hidden
+  std::uint64_t told_seq_ = 0;             ///< the newest event that is known of
+  OutputView outputs_;
 };
 
 }  // namespace ratchet

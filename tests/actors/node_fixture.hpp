@@ -81,6 +81,13 @@ class Listener final : public EventSink {
     changed_.notify_all();
   }
 
+  void on_output(const RunId&, const ToolOutput& output) override {
+    const std::lock_guard lock(mutex_);
+    text_.resize(std::min<std::size_t>(text_.size(), output.index));
+    text_ += output.text;
+    changed_.notify_all();
+  }
+
   void wait_for(std::string_view type) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return std::find(types_.begin(), types_.end(), type) != types_.end(); });

@@ -180,6 +180,22 @@ TEST_F(InSandboxes, ACancelEndsTheCommandBeforeTheRunIsOver) {
   EXPECT_EQ(results(run)[0].status, ToolStatus::cancelled);
 }
 
+TEST_F(InSandboxes, WhatACommandWritesIsSeenWhileItRuns) {
+  start_node(script({bash("one")}),
+             [](const SandboxLease&, const SandboxCommand&) { return std::optional<SandboxEnd>(); });
+  const RunId run = test->start()->run_id;
+  host->wait_for_runs(1);
+  const auto listener = std::make_shared<Listener>();
+  test->node->feed().subscribe(run, listener);
+  host->write("half a ch\xC3");
+  listener->wait_for_text("half a ch");
+  host->write("\xA9, and the rest");
+  listener->wait_for_text("half a ch\xC3\xA9, and the rest");
+  test->node->feed().unsubscribe(run, listener.get());
+  ASSERT_TRUE(test->cancel(run));
+  test->wait_for_end(run);
+}
+
 TEST_F(InSandboxes, ATierThatIsMissingRefusesItsCallsAndFallsBackToNone) {
   models_ = std::make_unique<FakeModelClient>(script({bash("one")}));
   host = std::make_unique<FakeSandboxHost>(

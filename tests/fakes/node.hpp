@@ -76,6 +76,13 @@ class FakeFeed final : public EventFeed {
       sink->on_delta(run, step, attempt, index, text);
   }
 
+  /// A piece of what a running command writes.
+  void output(const RunId& run, const ToolOutput& output) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& sink : sinks_[run])
+      sink->on_output(run, output);
+  }
+
   void end_preview(const RunId& run) {
     const std::lock_guard lock(mutex_);
     previews_.erase(run);

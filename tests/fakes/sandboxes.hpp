@@ -53,16 +53,33 @@ class FakeSandboxHost final : public SandboxHost {
     done(refused ? fail(ErrorCode::sandbox_unavailable, "it has died") : Result<void>());
   }
 
-  void run(SandboxId id, SandboxCommand command, OnOutput, OnEnd on_end) override {
+  void run(SandboxId id, SandboxCommand command, OnOutput on_output, OnEnd on_end) override {
     std::unique_lock lock(mutex_);
     One& one = alive_.at(id);
     RATCHET_ENSURE(one.leased && !one.on_end, "one command at a time, in a sandbox that is leased");
     ran.push_back({id, one.lease, command});
     const auto end = rule_(one.lease, command);
-    if (!end) one.on_end = std::move(on_end);
+    if (!end) {
+      one.on_end = std::move(on_end);
+      one.on_output = on_output;
+    }
     changed_.notify_all();
     lock.unlock();
-    if (end) on_end(*end);
+    if (!end) return;
+    if (on_output && !end->out.empty()) on_output(end->out);
+    on_end(*end);
+  }
+
+  /// All that run write this.
+  void write(std::string_view text) {
+    std::vector<OnOutput> outputs;
+    {
+      const std::lock_guard lock(mutex_);
+      for (const auto& [id, one] : alive_)
+        if (one.on_output) outputs.push_back(one.on_output);
+    }
+    for (const auto& output : outputs)
+      output(text);
   }
 
   void kill(SandboxId id) override { end_command(id, SandboxEnd::Kind::killed); }
@@ -114,6 +131,7 @@ class FakeSandboxHost final : public SandboxHost {
     bool leased = false;
     SandboxLease lease;
     OnEnd on_end;
+    OnOutput on_output;
   };
 
   void end_command(SandboxId id, SandboxEnd::Kind kind) {

@@ -187,6 +187,31 @@ TEST_F(EventsTest, PreviewsComeBetweenTheEventsAroundThem) {
   EXPECT_EQ(reader.next()->event, "model.completed");
 }
 
+TEST_F(EventsTest, WhatACommandWritesIsShownToWhoAsksForIt) {
+  node.happen(run, {asked()});
+  Reader asks(port(), path("?output=true")), does_not(port(), path());
+  for (Reader* reader : {&asks, &does_not})
+    for (const char* id : {"1", "2"})
+      EXPECT_EQ(reader->next()->id, id);
+  feed.wait_for_subscribers(run, 2);
+  node.happen(run, {message("now both are live")});
+  EXPECT_EQ(asks.next()->id, "3");
+  feed.output(run, {"call_1_1", 1, 0, "1 of 2\n"});
+  feed.output(run, {"call_1_1", 1, 7, "2 of 2\n"});
+  for (const char* piece : {R"("index":0,"text":"1 of 2\n"})", R"("index":7,"text":"2 of 2\n"})"}) {
+    const auto frame = asks.next();
+    EXPECT_EQ(frame->event, "tool.output");
+    EXPECT_EQ(frame->id, "");
+    EXPECT_EQ(frame->data, std::string(R"({"call_id":"call_1_1","attempt":1,)") + piece);
+    for (const auto& error : description().check(*parse_json(frame->data), "ToolOutput"))
+      ADD_FAILURE() << error;
+  }
+  node.finish(run);
+  EXPECT_EQ(asks.ids(), "4");
+  EXPECT_EQ(does_not.ids(), "3 4");
+  EXPECT_EQ(get(path("?output=true")).status, 400) << "a page has no previews";
+}
+
 TEST_F(EventsTest, WhoComesInMidReplyGetsWhatWasSaidAfterTheEventsBefore) {
   node.happen(run, {asked()});
   feed.preview(run, 1, 1, 0, "Hel");

@@ -255,7 +255,9 @@ std::string printed(const std::vector<std::pair<std::string, std::string>>& even
   std::ostringstream out;
   EventPrinter printer(out, style);
   for (const auto& [type, data] : events)
-    type == "model.delta" ? printer.delta(data) : printer.event(type, data);
+    type == "model.delta"   ? printer.delta(data)
+    : type == "tool.output" ? printer.output(data)
+                            : printer.event(type, data);
   return out.str();
 }
 
@@ -320,6 +322,17 @@ TEST(Print, ALiveReplyIsWrittenOnceHoweverItArrives) {
   EXPECT_THAT(out, StartsWith("      Hello\n      Hi\n   3  model.completed"));
   EXPECT_THAT(out, Not(HasSubstr("gap")));
   EXPECT_EQ(out.find("Hi"), out.rfind("Hi"));
+}
+
+TEST(Print, WhatACommandWritesIsShownWhileItRuns) {
+  const Style live{.colour = false, .live = true};
+  const auto out = printed({{"tool.output", R"({"call_id":"c1","attempt":1,"index":0,"text":"1\n"})"},
+                            {"tool.output", R"({"call_id":"c1","attempt":1,"index":2,"text":"2\n"})"},
+                            {"tool.output", R"({"call_id":"c2","attempt":1,"index":7,"text":"joined late"})"},
+                            {"tool.result", R"({"seq":3,"call_id":"c1","status":"ok"})"}},
+                           live);
+  EXPECT_THAT(out, StartsWith("      1\n2\n\n      joined late\n"));
+  EXPECT_EQ(printed({{"tool.output", R"({"call_id":"c1","attempt":1,"index":0,"text":"1"})"}}), "");
 }
 
 TEST(Print, ADiffShowsOnlyWhatDiffers) {
