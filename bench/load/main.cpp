@@ -26,6 +26,7 @@ struct Arguments {
   WaitingOptions waiting;
   StreamsOptions streams;
   MixedOptions mixed;
+  ReplayOptions replay;
   double window_seconds = 10, warmup_seconds = 3;
   bool json = false;
   // What a scenario sets unless the command line does.
@@ -86,6 +87,10 @@ Report run_mixed(const Arguments& arguments) {
   options.window_ms = arguments.load.window_ms;
   options.warmup_ms = arguments.load.warmup_ms;
   return mixed(with_defaults(arguments, 500, 12), options);
+}
+
+Report run_replay(const Arguments& arguments) {
+  return replay(with_defaults(arguments, 0, 12), arguments.replay);
 }
 
 Report run_streams(const Arguments& arguments) {
@@ -160,6 +165,8 @@ int measure(int argc, char** argv) {
   auto* streams = add("streams", "1,000 event streams on live runs", run_streams);
   streams->add_option("--runs", arguments.streams.runs)->capture_default_str();
   streams->add_option("--stalled", arguments.streams.stalled_percent, "percent")->capture_default_str();
+  auto* replay = add("replay", "1,000 recorded runs decided again, and run again", run_replay);
+  replay->add_option("--runs", arguments.replay.runs)->capture_default_str();
   CLI11_PARSE(app, argc, argv);
 
   arguments.load.window_ms = static_cast<std::int64_t>(arguments.window_seconds * 1e3);

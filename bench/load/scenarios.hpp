@@ -56,6 +56,14 @@ struct MixedOptions {
 /// waits for a person, who approves as soon as they see it.
 Report mixed(const TestbedOptions& testbed, const MixedOptions& options);
 
+struct ReplayOptions {
+  std::uint64_t runs = 1'000;
+};
+
+/// Recorded runs, taken out as files, decided again by this build, and run again from their last and from
+/// their first step.
+Report replay(const TestbedOptions& testbed, const ReplayOptions& options);
+
 // --- what they share
 // -----------------------------------------------------------------------------------------
 
