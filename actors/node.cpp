@@ -68,8 +68,6 @@ RunAppend imported(ImportRun& run, RecordPacker pack, Timestamp now) {
       append.further.push_back({events, pack(bytes)});
     }
     append.row.head = *chain_head(bytes);
-    for (const SentPrompt& sent : prompts_of(record.events))
-      append.prompts.push_back(sent);
   }
   const Hash head = append.row.head;
   append.row = row_of(state);

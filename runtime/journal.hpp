@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "runtime/event/codec.hpp"
-#include "runtime/event/prompts.hpp"
 #include "runtime/hash.hpp"
 #include "runtime/run/approval_row.hpp"
 #include "runtime/run/outbox.hpp"
@@ -43,7 +42,6 @@ struct RunAppend {
   std::vector<ApprovalRow> approvals = {};     ///< that these events ask for or decide
   std::vector<OutboxEntry> outbox = {};        ///< that the outside is to be told of these events
   std::vector<Hash> snapshots = {};            ///< of the run's workspace, that these events name
-  std::vector<SentPrompt> prompts = {};        ///< that these events announce
   std::vector<FurtherRecord> further = {};     ///< of a run that is written whole: its other records
   std::optional<std::string> user_token = {};  ///< to be sealed in place of the one of the run's root;
                                                ///< deleted with the append that finishes the root
@@ -103,21 +101,6 @@ struct ApprovalQuery {
   std::size_t limit = 50;
 };
 
-/// Who sent a prompt, by team and in order of run and step.
-struct PromptQuery {
-  std::string team;
-  Hash prompt_hash;
-  std::optional<std::pair<RunId, std::uint32_t>> after;  ///< the last one of the page before
-  std::size_t limit = 50;
-};
-
-struct PromptUse {
-  RunId run_id;
-  std::uint32_t step = 0;
-
-  bool operator==(const PromptUse&) const = default;
-};
-
 struct IdempotencyEntry {
   RunId run_id;
   Hash fingerprint;
@@ -165,7 +148,6 @@ class JournalReader {
   /// Every workspace snapshot that an event names, each once, in order. What is not among them may be
   /// removed, so nothing is passed over here: one damaged entry is `corrupt` for all.
   virtual Result<std::vector<Hash>> snapshots() = 0;
-  virtual Result<std::vector<PromptUse>> prompts(const PromptQuery& query) = 0;
   /// Pairs of key and value with this prefix, in order of key.
   virtual Result<std::vector<std::pair<std::string, std::string>>> definitions(std::string_view table,
                                                                                std::string_view prefix) = 0;

@@ -141,6 +141,7 @@ inline constexpr std::size_t untouched_messages = 2;        // the newest
 
 // --- replay
 // ---------------------------------------------------------------------------------------------------
+inline constexpr std::size_t prompt_search_rows_max = 50'000;    // a page; the rest is on the next
 inline constexpr std::size_t replay_mocks_max = 256;             // more: 422
 inline constexpr std::size_t replay_patch_bytes_max = 4u << 20;  // more: 422
 inline constexpr std::size_t export_bytes_max = 1ull << 30;      // of one run; more: 422

@@ -107,8 +107,6 @@ void Batch::write(const RunAppend& append, const std::optional<StoredRun>& befor
     put_outbox(entry);
   for (const Hash& snapshot : append.snapshots)
     txn_.put(Table::snapshots, layout::snapshot_key(row.run_id, snapshot), {});
-  for (const SentPrompt& sent : append.prompts)
-    txn_.put(Table::prompts, layout::prompt_key(row.team, sent.prompt_hash, row.run_id, sent.step), {});
 
   after.lease = row.lease;
   after.last_seq = row.last_seq;

@@ -40,10 +40,9 @@ RATCHET_ENUM(Table,
              approvals_by_status,
              secrets,
              outbox,
-             snapshots,
-             prompts)
+             snapshots)
 
-inline constexpr std::size_t table_count = 18;
+inline constexpr std::size_t table_count = 17;
 /// Stores of the first builds have no tables from here on: opened for reading, those are empty.
 inline constexpr Table first_added_table = Table::approvals;
 static_assert(enum_at<Table>(table_count - 1) && !enum_at<Table>(table_count));

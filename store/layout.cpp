@@ -127,21 +127,6 @@ Key snapshot_key(const RunId& run, const Hash& snapshot) {
   return Key().add(run.ulid).add(snapshot.view());
 }
 
-Key prompt_prefix(std::string_view team, const Hash& prompt) {
-  return team_prefix(team).add(prompt.view());
-}
-
-Key prompt_key(std::string_view team, const Hash& prompt, const RunId& run, std::uint32_t step) {
-  return prompt_prefix(team, prompt).add(run.ulid).add_u32(step);
-}
-
-Result<PromptUse> read_prompt_key(std::string_view key) {
-  constexpr std::size_t step_bytes = 4;
-  if (key.size() < sizeof(Hash) + ulid_bytes + step_bytes) return refuse("a prompt's key", "it is too short");
-  key = key.substr(key.size() - ulid_bytes - step_bytes);
-  return PromptUse{read_id<RunId>(key), read_blob_number(key)};
-}
-
 Result<RunAndSnapshot> read_snapshot_key(std::string_view key) {
   RunAndSnapshot read{read_id<RunId>(key), {}};
   if (key.size() != ulid_bytes + read.snapshot.bytes.size())

@@ -60,9 +60,6 @@ Key listed_approval_key(const ApprovalRow& row);
 
 Key outbox_key(const OutboxEntry& entry);
 Key snapshot_key(const RunId& run, const Hash& snapshot);
-Key prompt_prefix(std::string_view team, const Hash& prompt);
-/// Of `prompts`.
-Key prompt_key(std::string_view team, const Hash& prompt, const RunId& run, std::uint32_t step);
 
 struct TimeAndRun {
   Timestamp at;
@@ -89,8 +86,6 @@ struct RunAndSnapshot {
 
 /// A key of `snapshots`. Errors: corrupt.
 Result<RunAndSnapshot> read_snapshot_key(std::string_view key);
-/// The last 20 bytes of a key of `prompts`. Errors: corrupt.
-Result<PromptUse> read_prompt_key(std::string_view key);
 /// Errors: corrupt.
 Result<RunId> read_run_key(std::string_view key);
 std::uint64_t read_event_key(std::string_view key);

@@ -59,7 +59,6 @@ Result<std::unique_ptr<LmdbJournal>> LmdbJournal::open(const StoreOptions& given
   if (auto read = journal->read_counter(); !read) return tl::unexpected(read.error());
   if (unclean)
     if (auto swept = journal->sweep_files(); !swept) return tl::unexpected(swept.error());
-  if (auto indexed = journal->index_prompts(); !indexed) return tl::unexpected(indexed.error());
   journal->take_node_key();
   return journal;
 }
@@ -103,46 +102,6 @@ Result<void> LmdbJournal::read_counter() {
                             layout::read_event_key(events.key())));
   if (txn.failure()) return tl::unexpected(lmdb_error(txn.failure(), "reading the last append"));
   return {};
-}
-
-Result<void> LmdbJournal::index_prompts() {
-  std::string from;
-  {
-    Txn txn(*environment_, Txn::Kind::read);
-    if (txn.contains(Table::meta, prompts_key)) return {};
-  }
-  for (bool more = true; more;) {
-    std::vector<RunId> runs;
-    {
-      Txn txn(*environment_, Txn::Kind::read);
-      Cursor at(txn, Table::runs);
-      more = from.empty() ? at.first() : at.seek(from);
-      for (; more && runs.size() < indexed_runs_at_once; more = at.next())
-        if (const auto run = layout::read_run_key(at.key())) runs.push_back(*run);
-      if (more) from = at.key();
-      if (txn.failure()) return tl::unexpected(lmdb_error(txn.failure(), "reading the runs"));
-    }
-    Txn txn(*environment_, Txn::Kind::write);
-    for (const RunId& run : runs)
-      index_prompts_of(txn, run);
-    if (!more) txn.put(Table::meta, prompts_key, {"\1"});
-    if (const int code = txn.commit()) return tl::unexpected(lmdb_error(code, "indexing prompts"));
-  }
-  return {};
-}
-
-/// A damaged run has no prompts: it is told of when somebody asks for it.
-void LmdbJournal::index_prompts_of(Txn& txn, const RunId& run) {
-  const auto found = row(run);
-  if (!found) return;
-  for (std::uint64_t seq = 1; seq <= found->last_seq;) {
-    const auto slice = records(run, seq, limits::verify_slice_bytes);
-    if (!slice || slice->empty()) return;
-    for (const Record& record : *slice)
-      for (const SentPrompt& sent : prompts_of(record.events))
-        txn.put(Table::prompts, layout::prompt_key(found->team, sent.prompt_hash, run, sent.step), {});
-    seq = slice->back().events.back().seq + 1;
-  }
 }
 
 Result<void> LmdbJournal::sweep_files() {

@@ -14,7 +14,6 @@ class LmdbJournal final : public Journal {
  public:
   static constexpr std::string_view file_name = "/journal.mdb";
   static constexpr std::string_view next_append_key = "next_append";  ///< in `meta`
-  static constexpr std::string_view prompts_key = "prompts";          ///< in `meta`: the index is complete
 
   /// Errors: of `open_store`.
   static Result<std::unique_ptr<LmdbJournal>> open(const StoreOptions& options);
@@ -41,7 +40,6 @@ class LmdbJournal final : public Journal {
   Result<std::string> user_token(const RunId& run) override;
   Result<std::vector<OutboxEntry>> outbox(std::size_t limit) override;
   Result<std::vector<Hash>> snapshots() override;
-  Result<std::vector<PromptUse>> prompts(const PromptQuery& query) override;
 
   Result<std::vector<Result<Committed>>> commit(std::span<const Commit> batch) override;
   JournalHealth health() override;
@@ -61,10 +59,6 @@ class LmdbJournal final : public Journal {
               std::unique_ptr<Environment> environment);
 
   Result<void> read_counter();
-  /// Fills the index of prompts from the events, where the store has none yet: one of an older build, or a
-  /// salvaged one.
-  Result<void> index_prompts();
-  void index_prompts_of(Txn& txn, const RunId& run);
   Result<void> sweep_files();
   void take_node_key();
   bool has_room(std::size_t bytes) const;

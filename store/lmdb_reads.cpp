@@ -202,29 +202,6 @@ Result<std::vector<Hash>> LmdbJournal::snapshots() {
   return snapshots;
 }
 
-Result<std::vector<PromptUse>> LmdbJournal::prompts(const PromptQuery& query) {
-  std::vector<PromptUse> uses;
-  if (!is_team_name(query.team)) return uses;
-  const layout::Key prefix = layout::prompt_prefix(query.team, query.prompt_hash);
-  const layout::Key from =
-      query.after ? layout::prompt_key(query.team, query.prompt_hash, query.after->first, query.after->second)
-                  : prefix;
-  Txn txn(*environment_, Txn::Kind::read);
-  Cursor at(txn, Table::prompts);
-  bool more = at.seek(from);
-  if (more && query.after && at.key() == std::string_view(from)) more = at.next();
-  for (; more && uses.size() < query.limit && at.key().starts_with(prefix); more = at.next()) {
-    const auto value = at.value();
-    const auto use = layout::read_prompt_key(at.key());
-    if (value && use)
-      uses.push_back(*use);
-    else
-      passed_over(value ? use.error() : value.error());
-  }
-  if (txn.failure()) return walk_failed(txn);
-  return uses;
-}
-
 Result<std::optional<IdempotencyEntry>> LmdbJournal::idempotency(std::string_view scope,
                                                                  std::string_view key) {
   if (scope.size() + key.size() + 1 > limits::store_key_bytes_max) return std::nullopt;

@@ -96,8 +96,6 @@ void MemoryJournal::write(const RunAppend& append) {
     run.appends.push_back({seq, further.events, further.record});
     seq += further.events;
   }
-  for (const SentPrompt& sent : append.prompts)
-    prompts_.emplace(row.team, sent.prompt_hash.bytes, row.run_id, sent.step);
   for (const Blob& blob : append.blobs)
     artifacts_[blob.ref.id] = {row.run_id, blob};
   for (const ApprovalRow& approval : append.approvals)
@@ -265,20 +263,6 @@ Result<std::vector<Hash>> MemoryJournal::snapshots() {
   for (const auto& bytes : snapshots_)
     found.push_back({bytes});
   return found;
-}
-
-Result<std::vector<PromptUse>> MemoryJournal::prompts(const PromptQuery& query) {
-  const std::lock_guard lock(mutex_);
-  const auto& hash = query.prompt_hash.bytes;
-  auto at = query.after ? prompts_.upper_bound({query.team, hash, query.after->first, query.after->second})
-                        : prompts_.lower_bound({query.team, hash, RunId{}, 0});
-  std::vector<PromptUse> uses;
-  for (; at != prompts_.end() && uses.size() < query.limit; ++at) {
-    const auto& [team, of, run, step] = *at;
-    if (team != query.team || of != hash) break;
-    uses.push_back({run, step});
-  }
-  return uses;
 }
 
 JournalHealth MemoryJournal::health() {

@@ -33,7 +33,6 @@ class MemoryJournal final : public Journal {
   Result<std::string> user_token(const RunId& run) override;
   Result<std::vector<OutboxEntry>> outbox(std::size_t limit) override;
   Result<std::vector<Hash>> snapshots() override;
-  Result<std::vector<PromptUse>> prompts(const PromptQuery& query) override;
   Result<std::vector<Result<Committed>>> commit(std::span<const Commit> batch) override;
   JournalHealth health() override;
 
@@ -73,7 +72,6 @@ class MemoryJournal final : public Journal {
   std::map<std::pair<ApprovalId, RunId>, ApprovalRow> approvals_;
   std::map<RunId, std::string> user_tokens_;
   std::set<std::array<std::uint8_t, 32>> snapshots_;
-  std::set<std::tuple<std::string, std::array<std::uint8_t, 32>, RunId, std::uint32_t>> prompts_;
   std::map<std::tuple<Timestamp, RunId, std::uint64_t, std::uint32_t>, OutboxEntry> outbox_;
 };
 

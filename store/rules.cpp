@@ -165,7 +165,6 @@ std::size_t payload_bytes(const Commit& commit) {
       bytes += blob.bytes.size();
     bytes += (append.approvals.size() + append.outbox.size()) * 1024 + append.snapshots.size() * 256;
     if (append.user_token) bytes += append.user_token->size();
-    bytes += append.prompts.size() * 128;
     for (const FurtherRecord& further : append.further)
       bytes += further.record.size();
   }

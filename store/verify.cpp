@@ -102,7 +102,6 @@ class Verification {
     walk(Table::secrets, [this](std::string_view key) { secret(key); });
     walk(Table::outbox, [this](std::string_view key) { outbox(key); });
     walk(Table::snapshots, [this](std::string_view key) { snapshot(key); });
-    walk(Table::prompts, [this](std::string_view key) { prompt(key); });
     for (const Table table : {Table::meta, Table::chunks, Table::claims, Table::blobs, Table::definitions})
       walk(table, [this, table](std::string_view key) { value(table, key); });
     say_(fmt::format("{}{} {} {}", done_mark, runs_, events_, artifacts_));
@@ -249,18 +248,6 @@ class Verification {
     const auto run = find_row(txn, id->run);
     if (!run && run.error().code == ErrorCode::unknown_run)
       problem(fmt::format("there is a workspace snapshot of {}, which does not exist", to_string(id->run)));
-  }
-
-  void prompt(std::string_view key) {
-    value(Table::prompts, key);
-    Txn txn = begin();
-    const auto use = layout::read_prompt_key(key);
-    if (!use) return problem(use.error().text);
-    const auto run = find_row(txn, use->run_id);
-    if (run ? use->step > run->step : run.error().code == ErrorCode::unknown_run)
-      problem(fmt::format("the index of prompts names step {} of {}, which does not exist",
-                          use->step,
-                          to_string(use->run_id)));
   }
 
   void value(Table table, std::string_view key) {

@@ -5,6 +5,7 @@
 #include "http/routes/parameters.hpp"
 #include "http/routes/route.hpp"
 #include "runtime/json/object.hpp"
+#include "runtime/replay/prompt_search.hpp"
 
 namespace ratchet {
 
@@ -14,12 +15,12 @@ std::string cursor_of(const PromptUse& use) {
   return fmt::format("{}/{}", to_string(use.run_id), use.step);
 }
 
-Result<std::pair<RunId, std::uint32_t>> read_cursor(std::string_view text) {
+Result<PromptUse> read_cursor(std::string_view text) {
   const auto slash = text.find('/');
   const auto run = parse_id<RunKind>(text.substr(0, slash));
   const auto step = version_of(slash == std::string_view::npos ? "" : text.substr(slash + 1));
   if (!run || !step) return fail(ErrorCode::invalid_cursor, "the cursor names no step of a run");
-  return std::pair(*run, *step);
+  return PromptUse{*run, *step};
 }
 
 Result<Response> prompts(Api& api, const Call& call) {
@@ -37,17 +38,15 @@ Result<Response> prompts(Api& api, const Call& call) {
     if (!after) return tl::unexpected(after.error());
     query.after = *after;
   }
-  query.limit = page->limit() + 1;  // one more tells whether there is a next page
-  auto uses = api.journal.prompts(query);
-  if (!uses) return tl::unexpected(uses.error());
-  const bool more = uses->size() > page->limit();
-  if (more) uses->resize(page->limit());
+  query.limit = page->limit();
+  const auto found = find_prompt(api.journal, query);
+  if (!found) return tl::unexpected(found.error());
   std::string items;
-  append_json_array(items, *uses, [](std::string& out, const PromptUse& use) {
+  append_json_array(items, found->uses, [](std::string& out, const PromptUse& use) {
     out += json_object(
         [&](JsonObject& item) { item.text("run_id", to_string(use.run_id)).number("step", use.step); });
   });
-  return page->answer(items, more ? cursor_of(uses->back()) : "");
+  return page->answer(items, found->next ? cursor_of(*found->next) : "");
 }
 
 }  // namespace

@@ -63,6 +63,7 @@ class Folder {
     model.estimated_tokens = requested.estimated_tokens;
     model.max_tokens = requested.max_tokens;
     model.requested_at = event_.at;
+    if (!event_.replayed) state_.prompts.add(requested.prompt_hash);
     state_.reserved = requested.reserved;
     state_.phase = Phase::calling;
   }

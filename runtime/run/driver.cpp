@@ -274,7 +274,6 @@ void RunDriver::append(Decided decision, signal::Given given, Stamp& stamp) {
       append.append.snapshots.push_back(*result->workspace);
   for (ChildStart& child : decision.children)
     append.children.push_back(first_append(child.run_id, std::move(child.started), parts_.pack, stamp));
-  append.append.prompts = prompts_of(decision.events);
   if (auto* token = std::get_if<input::UserToken>(&given.input)) append.append.user_token = token->token;
   pending_ = Pending{std::move(decision), append.append.row.head, std::move(given)};
   actions_.push_back(std::move(append));

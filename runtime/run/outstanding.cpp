@@ -89,6 +89,7 @@ RunRow row_of(const RunState& state) {
   if (waits(state)) row.due_at = next_due(state, state.last_at);
   row.last_seq = state.last_seq;
   row.step = state.step;
+  row.prompts = state.prompts;
   row.budgets = started.budgets;
   row.deadline_at = state.deadline_at;
   row.usage = state.usage;

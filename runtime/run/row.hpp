@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/event/definitions.hpp"
+#include "runtime/run/prompt_filter.hpp"
 
 namespace ratchet {
 
@@ -44,6 +45,7 @@ struct RunRow {
   std::vector<ApprovalId> pending_approvals;
   Share subagents;                       ///< used by the runs below it that have ended
   std::int64_t paused_us = 0;            ///< waited for people so far
+  PromptFilter prompts;                  ///< that it may have sent
   std::optional<Timestamp> imported_at;  ///< it ran on another server, and was taken from an export
 
   bool operator==(const RunRow&) const = default;
@@ -87,6 +89,7 @@ struct RunRow {
     visit(35, "subagents", self.subagents);
     visit(36, "paused_us", self.paused_us);
     visit(37, "imported_at", self.imported_at);
+    visit(38, "prompts", self.prompts.bits);
   }
 };
 

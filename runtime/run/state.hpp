@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/event/definitions.hpp"
+#include "runtime/run/prompt_filter.hpp"
 #include "runtime/tools/builtin.hpp"
 #include "runtime/tools/loop_rule.hpp"
 
@@ -157,6 +158,7 @@ struct RunState {
   std::int64_t waited_of_batch_us = 0;  ///< the longest that a sub-agent of this batch waited for people
 
   RunMemory memory;
+  PromptFilter prompts;           ///< that were sent, not those that a replay took over
   std::optional<Hash> workspace;  ///< the snapshot that the next call starts from; none: no files yet
   LoopRule loop;
   std::string final_text;  ///< of the last reply without calls

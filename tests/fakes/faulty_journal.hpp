@@ -131,8 +131,6 @@ class FaultyJournal final : public Journal {
 
   Result<std::vector<Hash>> snapshots() override { return inner_.snapshots(); }
 
-  Result<std::vector<PromptUse>> prompts(const PromptQuery& query) override { return inner_.prompts(query); }
-
   Result<std::string> user_token(const RunId& run) override { return inner_.user_token(run); }
 
  private:

@@ -60,8 +60,6 @@ class ForgedJournal final : public Journal {
 
   Result<std::vector<Hash>> snapshots() override { return real_.snapshots(); }
 
-  Result<std::vector<PromptUse>> prompts(const PromptQuery& query) override { return real_.prompts(query); }
-
   Result<std::string> user_token(const RunId& run) override { return real_.user_token(run); }
 
   Result<std::vector<Result<Committed>>> commit(std::span<const Commit> batch) override {

@@ -354,7 +354,6 @@ class FakeNode final : public Node {
     append.row = row_of(running.state);
     append.row.head = running.head;
     append.blobs = std::move(blobs);
-    append.prompts = prompts_of(record.events);
     // The first event of a run is no approval, and there is no state before it to make rows from.
     if (before.started) append.approvals = approval_rows(before, record.events);
     commit.runs.push_back(std::move(append));

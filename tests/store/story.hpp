@@ -105,8 +105,8 @@ class Story {
     return next(std::move(payloads));
   }
 
-  /// The next append, of these events.
-  RunAppend next(std::vector<Payload> payloads) {
+  /// The next append, of these events, all of one step.
+  RunAppend next(std::vector<Payload> payloads, std::uint32_t step = 0) {
     before_ = row_;
     Record record{row_.head, {}, {}};
     record.salt.fill(static_cast<std::uint8_t>(number_ + row_.last_seq));
@@ -115,8 +115,11 @@ class Story {
     append.events = static_cast<std::uint32_t>(payloads.size());
     for (Payload& payload : payloads) {
       const std::uint64_t seq = ++row_.last_seq;
-      record.events.push_back(
-          {seq, row_.created_at.plus_ms(static_cast<std::int64_t>(seq)), 0, row_.lease, std::move(payload)});
+      record.events.push_back({seq,
+                               row_.created_at.plus_ms(static_cast<std::int64_t>(seq)),
+                               step,
+                               row_.lease,
+                               std::move(payload)});
     }
     append.record = pack_record(encode(record));
     row_.head = chain_head(record);
