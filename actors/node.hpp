@@ -41,11 +41,12 @@ struct NodeOptions {
   std::size_t workers = 0;  ///< scheduler threads; 0: one per core
   std::string harness_version;
   Log log = [](LogLevel, const std::string&) {};
-  CommitObserver* observer = nullptr;               ///< borrowed; told of every commit of a run
-  std::vector<WebhookSecret> webhook_secrets = {};  ///< sign what is posted; none: it is not signed
-  SandboxOptions sandboxes = {};                    ///< none: tools of the tiers 2 and 3 are refused
-  HookObserver* deliveries = nullptr;               ///< borrowed; told of every attempt to post
-  bool replay_environment = false;                  ///< replays may execute `internal` tools
+  CommitObserver* observer = nullptr;                ///< borrowed; told of every commit of a run
+  std::vector<WebhookSecret> webhook_secrets = {};   ///< sign what is posted; none: it is not signed
+  SandboxOptions sandboxes = {};                     ///< none: tools of the tiers 2 and 3 are refused
+  HookObserver* deliveries = nullptr;                ///< borrowed; told of every attempt to post
+  std::vector<std::string> http_get_endpoints = {};  ///< host:port each, that `http_get` may reach
+  bool replay_environment = false;                   ///< replays may execute `internal` tools
 };
 
 class CafNode final : public Node {

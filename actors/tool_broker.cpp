@@ -7,6 +7,7 @@
 #include "actors/replays.hpp"
 #include "runtime/json/utf8.hpp"
 #include "runtime/limits.hpp"
+#include "runtime/tools/builtin_http_get.hpp"
 #include "runtime/tools/http_template.hpp"
 
 namespace ratchet {
@@ -51,12 +52,14 @@ ToolBroker::ToolBroker(JournalReader& journal,
                        Connector& connector,
                        Clock& clock,
                        Credentials& credentials,
-                       Sandboxes& sandboxes)
+                       Sandboxes& sandboxes,
+                       std::vector<std::string> http_get_endpoints)
     : journal_(journal),
       connector_(connector),
       clock_(clock),
       credentials_(credentials),
       sandboxes_(sandboxes),
+      http_get_endpoints_(std::move(http_get_endpoints)),
       worker_([this] { run_jobs(); }) {}
 
 ToolBroker::~ToolBroker() {
@@ -83,7 +86,7 @@ ToolBroker::Ticket ToolBroker::start(const Caller& caller,
     done(ended(ToolStatus::not_replayable, "This run is a replay, and the call was not executed."));
     return ticket;
   }
-  if (call.tool->kind == ToolKind::http) {
+  if (call.tool->kind == ToolKind::http || is_http_get(*call.tool)) {
     start_request(ticket, caller, call, std::move(done));
     return ticket;
   }
@@ -176,8 +179,10 @@ void ToolBroker::start_request(Ticket ticket,
                                const action::StartCall& call,
                                OnDone done) {
   const bool check = call.execution == Execution::status_check;
-  auto request = check ? render_status_check(*call.tool, call.args, call.idempotency_key, call.effect.call_id)
-                       : render_call(*call.tool, call.args, call.idempotency_key);
+  auto request = is_http_get(*call.tool) ? http_get_request(*call.tool, call.args, http_get_endpoints_)
+                 : check
+                     ? render_status_check(*call.tool, call.args, call.idempotency_key, call.effect.call_id)
+                     : render_call(*call.tool, call.args, call.idempotency_key);
   if (!request) return done(not_sent(call.execution, ToolStatus::invalid, request.error().text));
   if (auto why = over_rate(caller, call); !why.empty()) return done(ended(ToolStatus::error, std::move(why)));
   auto sending =

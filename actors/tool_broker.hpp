@@ -37,12 +37,13 @@ class ToolBroker {
   using OnDone = std::function<void(CallEnd)>;
   using OnOutput = Sandboxes::OnOutput;
 
-  /// All are borrowed.
+  /// All are borrowed but `http_get_endpoints`, which `http_get` may reach.
   ToolBroker(JournalReader& journal,
              Connector& connector,
              Clock& clock,
              Credentials& credentials,
-             Sandboxes& sandboxes);
+             Sandboxes& sandboxes,
+             std::vector<std::string> http_get_endpoints);
   ~ToolBroker();
   ToolBroker(const ToolBroker&) = delete;
   ToolBroker& operator=(const ToolBroker&) = delete;
@@ -100,6 +101,7 @@ class ToolBroker {
   Clock& clock_;
   Credentials& credentials_;
   Sandboxes& sandboxes_;
+  const std::vector<std::string> http_get_endpoints_;
   RateLimiter rates_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -213,10 +213,6 @@ class StoredCatalog::Impl {
         pinned.push_back(*builtin);
         continue;
       }
-      if (is_reserved_tool_name(wanted))
-        return fail(ErrorCode::not_supported,
-                    fmt::format("the built-in tool '{}' is not part of this version", wanted),
-                    fmt::format("/tools/{}", i));
       auto found = tool(team, wanted);
       if (!found && found.error().code == ErrorCode::unknown_tool)
         return fail(ErrorCode::invalid_definition, found.error().text, fmt::format("/tools/{}", i));

@@ -112,6 +112,7 @@ NodeOptions node_options(const ServerConfig& config) {
   options.runs_per_team = static_cast<std::size_t>(config.limits.runs_per_team);
   options.harness_version = version;
   options.replay_environment = config.replay_environment;
+  options.http_get_endpoints = config.http_get_endpoints;
   options.log = write_log;
   return options;
 }

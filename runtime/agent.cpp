@@ -97,10 +97,6 @@ class AgentParser {
       if (!is_name(*tool)) fields_.invalid(at, fmt::format("'{}' is not the name of a tool", *tool));
       if (std::find(agent_.tools.begin(), tool, *tool) != tool)
         fields_.invalid(at, fmt::format("the tool {} comes twice", *tool));
-      if (is_reserved_tool_name(*tool) && !find_builtin(*tool))
-        fields_.refuse(ErrorCode::not_supported,
-                       at,
-                       fmt::format("the built-in tool {} is not part of this version", *tool));
     }
   }
 

@@ -101,7 +101,23 @@ Done read_private_host(const Value& value, std::vector<std::string>& out) {
   return {};
 }
 
+Done read_endpoint(const Value& value, std::vector<std::string>& out) {
+  std::string text;
+  if (auto done = read_text(value, text); !done) return done;
+  if (!is_endpoint(text))
+    return fail_at(
+        value, ErrorCode::invalid_request, fmt::format("'{}' is not a host:port in lower case", text));
+  out.push_back(std::move(text));
+  return {};
+}
+
 constexpr Key<ServerConfig> network_keys[] = {
+    {"http_get",
+     "[]",
+     "Each `host:port` that the built-in tool http_get may reach.",
+     [](ServerConfig& c, const Value& v) {
+       return read_list(v, [&](const Value& item) { return read_endpoint(item, c.http_get_endpoints); });
+     }},
     {"private_hosts",
      "[]",
      "Each `host:port` of connectors, hooks and webhooks whose name may lead to a private address.",

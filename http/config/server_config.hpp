@@ -125,8 +125,9 @@ struct ServerConfig {
   IdentityConfig identity;
   AuthorizerConfig authorizer;
   SandboxConfig sandbox;
-  std::vector<std::string> private_hosts;  ///< host:port; names that may lead to private addresses
-  KeySource webhook_secret;                ///< of the secrets that webhooks are signed with
+  std::vector<std::string> http_get_endpoints;  ///< host:port; what the tool `http_get` may reach
+  std::vector<std::string> private_hosts;       ///< host:port; names that may lead to private addresses
+  KeySource webhook_secret;                     ///< of the secrets that webhooks are signed with
   ServerLimits limits;
   std::int64_t drain_timeout_ms = 30'000;
   bool replay_environment = false;

@@ -41,6 +41,17 @@ constexpr std::string_view manifests[] = {
       }
     })json",
     R"json({
+      "name": "http_get",
+      "kind": "builtin", "side_effects": "none", "timeout_ms": 30000,
+      "description": "Fetch one page with HTTP GET and return its body as text. Only endpoints that the operator has listed are reached; a call for another one says which are. Redirects are not followed.",
+      "input_schema": {
+        "type": "object", "additionalProperties": false, "required": ["url"],
+        "properties": {
+          "url": {"type": "string", "minLength": 1, "maxLength": 2000, "description": "An http or https URL, without a fragment."}
+        }
+      }
+    })json",
+    R"json({
       "name": "notes_read",
       "kind": "builtin", "side_effects": "none", "repeatable": true,
       "description": "Read your notes of this run.",
@@ -114,9 +125,6 @@ constexpr std::string_view manifests[] = {
     })json",
 };
 
-/// Built-in tools of the contract that later versions bring.
-constexpr std::string_view reserved_names[] = {"http_get"};
-
 }  // namespace
 
 const std::vector<ToolManifest>& builtin_manifests() {
@@ -140,11 +148,6 @@ const ToolManifest* find_builtin(std::string_view name) {
   const auto found =
       std::find_if(all.begin(), all.end(), [&](const ToolManifest& tool) { return tool.name == name; });
   return found != all.end() ? &*found : nullptr;
-}
-
-bool is_reserved_tool_name(std::string_view name) {
-  return std::find(std::begin(reserved_names), std::end(reserved_names), name) != std::end(reserved_names) ||
-         find_builtin(name) != nullptr;
 }
 
 }  // namespace ratchet

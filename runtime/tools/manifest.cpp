@@ -95,7 +95,7 @@ class ManifestParser {
     if (origin_ == ManifestOrigin::pinned) return;
     if (fields_.has("kind") && manifest_.kind == ToolKind::builtin)
       fields_.invalid("kind", "built-in tools are part of ratchet and cannot be registered");
-    if (is_reserved_tool_name(manifest_.name))
+    if (find_builtin(manifest_.name))
       fields_.invalid("name", fmt::format("{} is the name of a built-in tool", manifest_.name));
   }
 

@@ -83,8 +83,7 @@ Result<ToolManifest> parse_manifest(std::string_view json, ManifestOrigin origin
 
 /// The tools that ratchet brings along, by name, sorted. Names and arguments are those of the API contract.
 const std::vector<ToolManifest>& builtin_manifests();
+/// Null: there is none of this name, and users may give it to a tool of their own.
 const ToolManifest* find_builtin(std::string_view name);
-/// Names that users cannot give to tools of their own: the built-in tools, those of later versions too.
-bool is_reserved_tool_name(std::string_view name);
 
 }  // namespace ratchet

@@ -138,6 +138,7 @@ class TestNode {
     options.webhook_secrets = webhook_secrets;
     options.sandboxes = sandboxes;
     options.replay_environment = replay_environment;
+    options.http_get_endpoints = http_get_endpoints;
     options.log = [this](LogLevel, const std::string& line) {
       const std::lock_guard lock(log_mutex_);
       log += line + '\n';
@@ -239,6 +240,7 @@ class TestNode {
   Reviewer* reviewer = nullptr;  ///< lets them see results; borrowed
   std::vector<WebhookSecret> webhook_secrets;
   SandboxOptions sandboxes;
+  std::vector<std::string> http_get_endpoints;
   bool replay_environment = false;
   std::string log;
   std::unique_ptr<CafNode> node;

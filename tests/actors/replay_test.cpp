@@ -188,7 +188,7 @@ TEST(ReplayNode, ADirectOrderToExecuteIsRefusedToo) {
   Timer timer(clock);
   Credentials credentials(connector, clock, std::nullopt);
   Sandboxes sandboxes({}, clock, timer, [](LogLevel, const std::string&) {});
-  ToolBroker broker(journal, connector, clock, credentials, sandboxes);
+  ToolBroker broker(journal, connector, clock, credentials, sandboxes, {});
   const auto version = agent();
   for (const char* name : {"send", "ask", "move"}) {
     action::StartCall call;

@@ -1,5 +1,6 @@
 // Calls on their way through the node: rates, and approvals as actors.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "tests/actors/node_fixture.hpp"
@@ -50,6 +51,29 @@ TEST(Rates, ACallBeyondIsNotSentAndTheModelIsToldWhenThereIsRoom) {
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[2].status, ToolStatus::error);
   EXPECT_THAT(all[2].content.front().text, HasSubstr("There is room again in 43200 s"));
+}
+
+TEST(HttpGet, ReachesWhatTheOperatorListsAndTellsTheModelWhatThatIs) {
+  FakeModelClient models([](const ModelCall& call) {
+    const char* host = call.step == 1 ? "docs.example" : "other.example";
+    return call.step <= 2 ? calls("http_get", fmt::format(R"({{"url":"https://{}/page"}})", host))
+                          : says("done");
+  });
+  std::vector<std::string> fetched;
+  TestNode test(models, agent_with({*find_builtin("http_get")}), [&](const ConnectorCall& call) {
+    fetched.push_back(call.method + " " + call.url);
+    return answered("the page");
+  });
+  test.http_get_endpoints = {"docs.example:443"};
+  test.restart();
+  const RunId run = test.start()->run_id;
+  test.wait_for_end(run);
+  EXPECT_THAT(fetched, ElementsAre("GET https://docs.example/page"));
+  const auto all = results(test, run);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].content.front().text, "the page");
+  EXPECT_EQ(all[1].status, ToolStatus::invalid);
+  EXPECT_THAT(all[1].content.front().text, HasSubstr("it may reach docs.example:443"));
 }
 
 class ApprovalActor : public ::testing::Test {

@@ -138,7 +138,7 @@ keys:
 identity: {mode: dev}
 authorizer: {kind: none}
 sandbox: null
-network: {private_hosts: ["shop.internal:8080"]}
+network: {private_hosts: ["shop.internal:8080"], http_get: ["docs.example:443"]}
 limits: {concurrent_runs: 10, runs_per_team: 5, request_bytes: 65536}
 drain_timeout_ms: 0
 subagents: {max_depth: 3}
@@ -153,6 +153,7 @@ console: false
   EXPECT_EQ(config.listen, "[::1]:0");
   EXPECT_EQ(config.durability, Durability::os);
   EXPECT_EQ(config.private_hosts, std::vector<std::string>{"shop.internal:8080"});
+  EXPECT_EQ(config.http_get_endpoints, std::vector<std::string>{"docs.example:443"});
   EXPECT_EQ(config.models[0].max_concurrent, 7);
   EXPECT_EQ(model.name, "sonnet");
   EXPECT_EQ(model.prices.cached_input.nano, 300'000'000);
@@ -206,6 +207,9 @@ TEST(Config, RefusesWhatItDoesNotTakeWithLineAndColumn) {
        ErrorCode::invalid_request},
       {"network: {private_hosts: [\"10.0.0.1:80\"]}\n",
        "'10.0.0.1:80' is not a host:port with a name",
+       ErrorCode::invalid_request},
+      {"network: {http_get: [\"https://docs.example\"]}\n",
+       "'https://docs.example' is not a host:port",
        ErrorCode::invalid_request},
       {"limits: {request_bytes: 99999999}\n", "is not a whole number within", ErrorCode::invalid_request},
       {"models: [a]\n", "expected a section of keys, found a list", ErrorCode::invalid_request},

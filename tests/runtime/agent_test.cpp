@@ -141,8 +141,6 @@ TEST(Agent, RefusesWithCodeAndPointer) {
       {R"("context":{"compact_at":0.09})", bad, "/context/compact_at"},
       {R"("context":{"compact_at":0.951})", bad, "/context/compact_at"},
       {R"("context":{"compact_at":"0.7"})", bad, "/context/compact_at"},
-      {R"("tools":["http_get"])", later, "/tools/0"},
-      {R"("tools":["wait","http_get"])", later, "/tools/1"},
       {R"("agent_id":"A")", bad, "/agent_id"},
       {R"("agent_id":"")", bad, "/agent_id"},
       {R"("agent_id":1)", bad, "/agent_id"},
