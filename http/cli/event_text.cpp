@@ -22,7 +22,10 @@ struct Form {
 };
 
 constexpr Form forms[] = {
-    {"run.started", "agent {agent_id} version {agent_version}, model {model/name}, user {user_id}", "input"},
+    {"run.started",
+     "agent {agent_id} version {agent_version}, model {model/name}, user {user_id}{, replays |replay_of}"
+     "{ from step |replay/from_step}",
+     "input"},
     {"message.received", "from {from}", "content"},
     {"model.requested", "step {step}, {purpose}, attempt {attempt}", ""},
     {"model.completed",
@@ -46,9 +49,6 @@ constexpr Form forms[] = {
     {"subagent.finished",
      "{child_run_id}: {stop_reason} after {used/steps} steps, {used/tokens} tokens, ${used/usd}",
      "result"},
-    {"context.compacted",
-     "up to event {up_to_seq}: about {tokens_before} tokens are now {tokens_after}",
-     "summary"},
     {"budget.warning", "{which}: {used} of {limit} used", ""},
     {"call.unknown", "{tool} ({call_id}): {why}", ""},
     {"call.resolved", "{tool} {outcome}, by {by}", "result"},
@@ -86,6 +86,15 @@ std::string fill(std::string_view form, const std::function<std::string(std::str
   return out;
 }
 
+/// What tells an event of a replay from one of any other run.
+std::string_view origin_of(const Fields& event) {
+  if (event.text("replayed") == "true") return ", taken over";
+  const auto source = event.text("source");
+  if (source == "record") return ", from the record";
+  if (source == "mock") return ", from a mock";
+  return {};
+}
+
 }  // namespace
 
 EventText event_text(std::string_view type,
@@ -101,6 +110,7 @@ EventText event_text(std::string_view type,
     const auto items = event.texts(path);
     return items.empty() ? event.text(path) : fmt::format("{}", fmt::join(items, ", "));
   });
+  out.line += origin_of(event);
   if (!form->below.empty()) out.below = event.content(form->below);
   if (out.below.empty() && !form->otherwise.empty()) out.below = event.content(form->otherwise);
   return out;

@@ -335,6 +335,23 @@ TEST(Print, WhatACommandWritesIsShownWhileItRuns) {
   EXPECT_EQ(printed({{"tool.output", R"({"call_id":"c1","attempt":1,"index":0,"text":"1"})"}}), "");
 }
 
+TEST(Print, AReplaySaysWhereItsEventsComeFrom) {
+  const auto out = printed(
+      {{"run.started",
+        R"({"seq":1,"agent_id":"a","agent_version":1,"model":{"name":"m"},"user_id":"u","replay_of":"run_1","replay":{"from_step":2}})"},
+       {"tool.result", R"({"seq":2,"call_id":"c1","status":"ok","bytes":1,"latency_ms":1,"replayed":true})"},
+       {"tool.result",
+        R"({"seq":3,"call_id":"c2","status":"ok","bytes":1,"latency_ms":0,"source":"record"})"},
+       {"tool.result", R"({"seq":4,"call_id":"c3","status":"ok","bytes":1,"latency_ms":0,"source":"mock"})"},
+       {"tool.result",
+        R"({"seq":5,"call_id":"c4","status":"ok","bytes":1,"latency_ms":2,"source":"execution"})"}});
+  EXPECT_THAT(out, HasSubstr("user u, replays run_1 from step 2\n"));
+  EXPECT_THAT(out, HasSubstr("1 bytes, 1 ms, taken over\n"));
+  EXPECT_THAT(out, HasSubstr("1 bytes, 0 ms, from the record\n"));
+  EXPECT_THAT(out, HasSubstr("1 bytes, 0 ms, from a mock\n"));
+  EXPECT_THAT(out, HasSubstr("1 bytes, 2 ms\n"));
+}
+
 TEST(Print, ADiffShowsOnlyWhatDiffers) {
   std::ostringstream out;
   print_diff(
