@@ -1,10 +1,12 @@
 #include "bench/load/testbed.hpp"
 
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <exception>
 #include <fstream>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,6 +17,8 @@
 namespace ratchet::bench {
 
 namespace {
+
+constexpr int removals_max = 100;  // of the home directory, a tenth of a second apart
 
 constexpr int ready_timeout_ms = 300'000;  // a start with 100,000 runs may take its time: it is measured
 constexpr int drain_timeout_ms = 60'000;
@@ -121,10 +125,18 @@ Testbed::Testbed(TestbedOptions options)
 Testbed::~Testbed() {
   server_.reset();
   mock_.reset();
-  if (options_.keep || std::uncaught_exceptions() > 0)
+  if (options_.keep || std::uncaught_exceptions() > 0) {
     fmt::print(stderr, "kept {}\n", home_.string());
-  else
-    std::filesystem::remove_all(home_);
+    return;
+  }
+  // The server's sandboxes are cleared away by a process that outlives it: both remove what is in there.
+  std::error_code error;
+  for (int i = 0; i < removals_max; ++i) {
+    std::filesystem::remove_all(home_, error);
+    if (!error && !std::filesystem::exists(home_)) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  fmt::print(stderr, "left behind {}: {}\n", home_.string(), error.message());
 }
 
 void Testbed::write_config() const {
