@@ -1,12 +1,10 @@
 #include "bench/load/testbed.hpp"
 
 #include <charconv>
-#include <chrono>
 #include <cstdlib>
 #include <exception>
 #include <fstream>
 #include <stdexcept>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,8 +15,6 @@
 namespace ratchet::bench {
 
 namespace {
-
-constexpr int removals_max = 100;  // of the home directory, a tenth of a second apart
 
 constexpr int ready_timeout_ms = 300'000;  // a start with 100,000 runs may take its time: it is measured
 constexpr int drain_timeout_ms = 60'000;
@@ -123,20 +119,17 @@ Testbed::Testbed(TestbedOptions options)
 }
 
 Testbed::~Testbed() {
+  // Killed, it would leave its sandboxes to a process that outlives it and clears away while we do.
+  if (server_ && server_->alive()) server_->terminate(drain_timeout_ms);
   server_.reset();
   mock_.reset();
   if (options_.keep || std::uncaught_exceptions() > 0) {
     fmt::print(stderr, "kept {}\n", home_.string());
     return;
   }
-  // The server's sandboxes are cleared away by a process that outlives it: both remove what is in there.
   std::error_code error;
-  for (int i = 0; i < removals_max; ++i) {
-    std::filesystem::remove_all(home_, error);
-    if (!error && !std::filesystem::exists(home_)) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  }
-  fmt::print(stderr, "left behind {}: {}\n", home_.string(), error.message());
+  std::filesystem::remove_all(home_, error);
+  if (error) fmt::print(stderr, "left behind {}: {}\n", home_.string(), error.message());
 }
 
 void Testbed::write_config() const {
