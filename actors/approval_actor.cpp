@@ -7,6 +7,7 @@
 
 #include "actors/run_actor.hpp"
 #include "actors/supervisor.hpp"
+#include "runtime/journal_reads.hpp"
 #include "runtime/limits.hpp"
 #include "runtime/run/question.hpp"
 
@@ -112,17 +113,14 @@ class ApprovalShell {
   /// Of the token that the run's user gave last.
   Result<std::vector<std::string>> scopes_now(const RunRow& run) const {
     std::vector<std::string> scopes;
-    for (std::uint64_t seq = 1; seq <= run.last_seq;) {
-      const auto records = parts_->journal.records(run.run_id, seq, limits::verify_slice_bytes);
-      if (!records) return tl::unexpected(records.error());
-      if (records->empty()) return fail(ErrorCode::corrupt, "the run's events end before its row says so");
-      for (const Record& record : *records)
-        for (const Event& event : record.events) {
-          if (const auto* started = std::get_if<RunStarted>(&event.payload)) scopes = started->scopes;
-          if (const auto* token = std::get_if<UserTokenReceived>(&event.payload)) scopes = token->scopes;
-        }
-      seq = records->back().events.back().seq + 1;
-    }
+    const auto read = each_record(parts_->journal, run.run_id, 1, run.last_seq, [&](const Record& record) {
+      for (const Event& event : record.events) {
+        if (const auto* started = std::get_if<RunStarted>(&event.payload)) scopes = started->scopes;
+        if (const auto* token = std::get_if<UserTokenReceived>(&event.payload)) scopes = token->scopes;
+      }
+      return true;
+    });
+    if (!read) return tl::unexpected(read.error());
     return scopes;
   }
 

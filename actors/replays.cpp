@@ -1,10 +1,11 @@
 #include "actors/replays.hpp"
 
+#include "runtime/journal_reads.hpp"
+
 namespace ratchet {
 
 namespace {
 
-constexpr std::size_t read_slice_bytes = 4u << 20;
 constexpr int generations_max = 64;  // of replays of replays whose artifacts one reads
 
 bool is_lost(const Error& error) {
@@ -18,13 +19,11 @@ Result<std::vector<Event>> read_events(JournalReader& journal, const RunId& run)
   const auto row = journal.row(run);
   if (!row) return tl::unexpected(row.error());
   std::vector<Event> events;
-  while (events.size() < row->last_seq) {
-    auto slice = journal.records(run, events.size() + 1, read_slice_bytes);
-    if (!slice) return tl::unexpected(slice.error());
-    if (slice->empty()) return fail(ErrorCode::corrupt, "the run's events end before its row says so");
-    for (Record& record : *slice)
-      std::move(record.events.begin(), record.events.end(), std::back_inserter(events));
-  }
+  const auto read = each_record(journal, run, 1, row->last_seq, [&](Record& record) {
+    std::move(record.events.begin(), record.events.end(), std::back_inserter(events));
+    return true;
+  });
+  if (!read) return tl::unexpected(read.error());
   return events;
 }
 

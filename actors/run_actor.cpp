@@ -8,14 +8,13 @@
 
 #include "actors/child_ends.hpp"
 #include "actors/replays.hpp"
+#include "runtime/journal_reads.hpp"
 #include "runtime/limits.hpp"
 #include "runtime/run/child_end.hpp"
 
 namespace ratchet {
 
 namespace {
-
-constexpr std::size_t read_slice_bytes = 4u << 20;
 
 class RunShell;
 using Self = caf::stateful_actor<RunShell>;
@@ -221,13 +220,11 @@ class RunShell {
   /// Reads the whole journal of the run.
   Result<std::vector<Record>> read_all() {
     std::vector<Record> all;
-    for (std::uint64_t seq = 1; seq <= row_.last_seq;) {
-      auto slice = parts_->journal.records(run_, seq, read_slice_bytes);
-      if (!slice) return slice;
-      if (slice->empty()) return fail(ErrorCode::corrupt, "the run's events end before its row says so");
-      seq = slice->back().events.back().seq + 1;
-      std::move(slice->begin(), slice->end(), std::back_inserter(all));
-    }
+    const auto read = each_record(parts_->journal, run_, 1, row_.last_seq, [&](Record& record) {
+      all.push_back(std::move(record));
+      return true;
+    });
+    if (!read) return tl::unexpected(read.error());
     return all;
   }
 
@@ -397,7 +394,7 @@ class RunShell {
   /// What its command writes, for whoever watches. Nothing, where part of the result may be hidden or
   /// replaced before anybody sees it.
   ToolBroker::OnOutput showing_output_of(const action::StartCall& start) const {
-    if (start.review || !start.tool->redact.empty()) return {};
+    if (!start.tool->sandboxed() || start.review || !start.tool->redact.empty()) return {};
     auto preview = std::make_shared<OutputPreview>(start.effect.call_id, start.effect.attempt);
     return [hub = &parts_->hub, run = run_, preview](std::string_view bytes) {
       if (const auto output = preview->feed(bytes)) hub->output(run, *output);

@@ -6,15 +6,15 @@
 #include <fmt/format.h>
 
 #include "runtime/audit/auditor.hpp"
+#include "runtime/journal_reads.hpp"
 #include "runtime/limits.hpp"
 #include "store/lmdb_journal.hpp"
+#include "store/run_reads.hpp"
 #include "store/tree_reads.hpp"
 
 namespace ratchet {
 
 namespace {
-
-constexpr std::size_t slice_runs = 1'024;
 
 class StoreAudit {
  public:
@@ -23,7 +23,7 @@ class StoreAudit {
   Result<AuditReport> operator()() {
     std::optional<RunId> after;
     for (;;) {
-      const auto runs = next_runs(after);
+      const auto runs = runs_after(journal_.environment(), after);
       if (!runs) return tl::unexpected(runs.error());
       if (runs->empty()) return std::move(report_);
       for (const RunId& run : *runs)
@@ -33,21 +33,6 @@ class StoreAudit {
   }
 
  private:
-  Result<std::vector<RunId>> next_runs(const std::optional<RunId>& after) {
-    Txn txn(journal_.environment(), Txn::Kind::read);
-    Cursor at(txn, Table::runs);
-    bool more = after ? at.seek(layout::run_key(*after)) : at.first();
-    if (more && after && at.key() == after->ulid.view()) more = at.next();
-    std::vector<RunId> runs;
-    for (; more && runs.size() < slice_runs; more = at.next()) {
-      const auto run = layout::read_run_key(at.key());
-      if (!run) return tl::unexpected(run.error());
-      runs.push_back(*run);
-    }
-    if (txn.failure()) return tl::unexpected(lmdb_error(txn.failure(), "walking the runs"));
-    return runs;
-  }
-
   /// Everybody else is looked at with the run that started it.
   bool is_top(const RunId& run) {
     const auto row = journal_.row(run);
@@ -75,19 +60,12 @@ class StoreAudit {
     const auto row = journal_.row(run);
     if (!row) return tl::unexpected(row.error());
     ++report_.runs;
-    std::uint64_t seq = 1;
-    while (seq <= row->last_seq) {
-      const auto slice = journal_.records(run, seq, limits::verify_slice_bytes);
-      if (!slice) return tl::unexpected(slice.error());
-      if (slice->empty()) return fail(ErrorCode::corrupt, "its events end before its row says so");
-      for (const Record& record : *slice) {
-        // A server beside us has gone on since the row was read.
-        if (record.events.front().seq > row->last_seq) break;
-        auditor.add(run, record);
-        report_.events += record.events.size();
-      }
-      seq = slice->back().events.back().seq + 1;
-    }
+    const auto read = each_record(journal_, run, 1, row->last_seq, [&](const Record& record) {
+      auditor.add(run, record);
+      report_.events += record.events.size();
+      return true;
+    });
+    if (!read) return read;
     auditor.expect(run, row->last_seq, row->head);
     return {};
   }

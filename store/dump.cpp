@@ -80,23 +80,6 @@ Result<void> dump_run(const Environment& environment, const RunId& run, std::ost
   }
 }
 
-/// The next runs after `after`, in order of id. Errors: corrupt.
-Result<std::vector<RunId>> next_runs(const Environment& environment, std::optional<RunId> after) {
-  constexpr std::size_t slice_runs = 1024;
-  Txn txn(environment, Txn::Kind::read);
-  Cursor at(txn, Table::runs);
-  bool more = after ? at.seek(layout::run_key(*after)) : at.first();
-  if (more && after && at.key() == after->ulid.view()) more = at.next();
-  std::vector<RunId> runs;
-  for (; more && runs.size() < slice_runs; more = at.next()) {
-    const auto run = layout::read_run_key(at.key());
-    if (!run) return tl::unexpected(run.error());
-    runs.push_back(*run);
-  }
-  if (txn.failure()) return tl::unexpected(lmdb_error(txn.failure(), "walking the runs"));
-  return runs;
-}
-
 }  // namespace
 
 Result<void> dump_store(const std::string& data_dir, const std::optional<RunId>& only, std::ostream& out) {
@@ -108,7 +91,7 @@ Result<void> dump_store(const std::string& data_dir, const std::optional<RunId>&
   std::size_t damaged = 0;
   std::optional<RunId> after;
   for (;;) {
-    const auto runs = next_runs(environment, after);
+    const auto runs = runs_after(environment, after);
     if (!runs) return tl::unexpected(runs.error());
     if (runs->empty()) break;
     for (const RunId& run : *runs) {

@@ -92,6 +92,22 @@ Result<layout::StoredRun> find_run(Txn& txn, const RunId& run) {
   return stored;
 }
 
+Result<std::vector<RunId>> runs_after(const Environment& environment, const std::optional<RunId>& after) {
+  constexpr std::size_t runs_at_once = 1'024;
+  Txn txn(environment, Txn::Kind::read);
+  Cursor at(txn, Table::runs);
+  bool more = after ? at.seek(layout::run_key(*after)) : at.first();
+  if (more && after && at.key() == after->ulid.view()) more = at.next();
+  std::vector<RunId> runs;
+  for (; more && runs.size() < runs_at_once; more = at.next()) {
+    const auto run = layout::read_run_key(at.key());
+    if (!run) return tl::unexpected(run.error());
+    runs.push_back(*run);
+  }
+  if (txn.failure()) return tl::unexpected(lmdb_error(txn.failure(), "walking the runs"));
+  return runs;
+}
+
 Result<RunRow> find_row(Txn& txn, const RunId& run) {
   const auto stored = find_run(txn, run);
   if (!stored) return tl::unexpected(stored.error());

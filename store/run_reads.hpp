@@ -17,6 +17,10 @@ Result<layout::StoredRun> find_run(Txn& txn, const RunId& run);
 /// Errors: as above.
 Result<RunRow> find_row(Txn& txn, const RunId& run);
 
+/// The next runs after `after` (none: from the first on), about a thousand, in order of id; none: there is no
+/// more. In a transaction of its own. Errors: corrupt, store_unavailable.
+Result<std::vector<RunId>> runs_after(const Environment& environment, const std::optional<RunId>& after);
+
 /// Errors: unknown_approval, corrupt, store_unavailable.
 Result<ApprovalRow> find_approval(Txn& txn, const RunId& run, const ApprovalId& id);
 

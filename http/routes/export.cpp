@@ -11,6 +11,7 @@
 #include "http/version.hpp"
 #include "runtime/audit/auditor.hpp"
 #include "runtime/event/json.hpp"
+#include "runtime/journal_reads.hpp"
 #include "runtime/json/object.hpp"
 #include "runtime/limits.hpp"
 #include "runtime/replay/version.hpp"
@@ -48,19 +49,18 @@ Result<Response> full_export(Api& api, const RunRow& row, const AgentVersion& ve
   for (const ToolManifest& tool : version.tools)
     file.manifests.push_back(tool.source.text);
   std::size_t bytes = 0;
-  for (std::uint64_t seq = 1; seq <= row.last_seq;) {
-    const auto records = api.journal.records(row.run_id, seq, limits::verify_slice_bytes);
-    if (!records) return tl::unexpected(records.error());
-    if (records->empty()) return fail(ErrorCode::corrupt, "the run's events end before its row says so");
-    for (const Record& record : *records) {
-      if (record.events.front().seq > row.last_seq) break;  // appended since the row was read
-      const auto added = add(api, file, record);
-      if (!added) return tl::unexpected(added.error());
-      bytes += *added;
-      if (bytes > limits::export_bytes_max) return too_large();
-    }
-    seq = records->back().events.back().seq + 1;
-  }
+  Result<void> added;
+  const auto read = each_record(api.journal, row.run_id, 1, row.last_seq, [&](const Record& record) {
+    const auto more = add(api, file, record);
+    bytes += more.value_or(0);
+    if (!more)
+      added = tl::unexpected(more.error());
+    else if (bytes > limits::export_bytes_max)
+      added = too_large();
+    return added.has_value();
+  });
+  if (!read) return tl::unexpected(read.error());
+  if (!added) return tl::unexpected(added.error());
   Response response;
   response.headers = {
       {"Content-Type", "application/octet-stream"},

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "http/catalog.hpp"
+#include "runtime/journal_reads.hpp"
 #include "runtime/json/object.hpp"
 #include "runtime/limits.hpp"
 #include "runtime/replay/version.hpp"
@@ -12,8 +13,6 @@
 namespace ratchet {
 
 namespace {
-
-constexpr std::size_t read_bytes = 256u << 10;  // of the journal at once
 
 std::string text_of(const RunId& id) {
   return to_string(id);
@@ -182,22 +181,10 @@ Result<void> each_event(JournalReader& journal,
                         const std::function<bool(const Event&)>& visit) {
   const auto row = journal.row(run);
   if (!row) return tl::unexpected(row.error());
-  while (from_seq <= row->last_seq) {
-    const auto records = journal.records(run, from_seq, read_bytes);
-    if (!records) return tl::unexpected(records.error());
-    const auto before = from_seq;
-    for (const auto& record : *records) {
-      for (const auto& event : record.events) {
-        if (event.seq < from_seq) continue;
-        from_seq = event.seq + 1;
-        if (!visit(event)) return {};
-      }
-    }
-    if (from_seq == before)
-      return fail(ErrorCode::corrupt,
-                  fmt::format("run {}: event {} of {} is missing", to_string(run), from_seq, row->last_seq));
-  }
-  return {};
+  return each_record(journal, run, from_seq, row->last_seq, [&](const Record& record) {
+    return std::ranges::all_of(record.events,
+                               [&](const Event& event) { return event.seq < from_seq || visit(event); });
+  });
 }
 
 Result<std::optional<RunFinished>> find_end(JournalReader& journal, const RunRow& row) {

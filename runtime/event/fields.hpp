@@ -3,6 +3,7 @@
 // field that is zero or empty is not written, and one that is absent reads as zero or empty, whatever the
 // struct's own default: the meaning of a record does not depend on the code that reads it.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -48,6 +49,12 @@ struct IsId : std::false_type {};
 
 template <class Kind>
 struct IsId<Id<Kind>> : std::true_type {};
+
+template <class T>
+struct IsBytes : std::false_type {};
+
+template <std::size_t n>
+struct IsBytes<std::array<std::uint8_t, n>> : std::true_type {};
 
 template <class T>
 concept Number =
@@ -101,6 +108,9 @@ class Writer {
       put_bytes(number, value == Hash{} ? std::string_view{} : value.view(), even_if_empty);
     } else if constexpr (IsId<T>::value) {
       put_bytes(number, value.empty() ? std::string_view{} : value.ulid.view(), even_if_empty);
+    } else if constexpr (IsBytes<T>::value) {
+      const std::string_view bytes(reinterpret_cast<const char*>(value.data()), value.size());
+      put_bytes(number, value == T{} ? std::string_view{} : bytes, even_if_empty);
     } else {
       std::string nested;
       T::fields(value, Writer(nested));
@@ -208,6 +218,8 @@ class Setter {
       set_array(value.bytes);
     } else if constexpr (IsId<T>::value) {
       set_array(value.ulid.bytes);
+    } else if constexpr (IsBytes<T>::value) {
+      set_array(value);
     } else {
       if (const char* nested = read(bytes_, value)) refuse(nested);
     }
@@ -216,7 +228,7 @@ class Setter {
   template <class Array>
   void set_array(Array& array) {
     if (bytes_.empty()) return;
-    if (bytes_.size() != array.size()) return refuse("a hash or an id has another length");
+    if (bytes_.size() != array.size()) return refuse("a value of fixed length has another one");
     std::copy(bytes_.begin(), bytes_.end(), array.begin());
   }
 
@@ -238,7 +250,8 @@ struct Clearer {
     if constexpr (std::is_same_v<T, Json>) {
       value.text.clear();
     } else if constexpr (Number<T> || IsVector<T>::value || IsOptional<T>::value ||
-                         std::is_same_v<T, std::string> || std::is_same_v<T, Hash> || IsId<T>::value) {
+                         std::is_same_v<T, std::string> || std::is_same_v<T, Hash> || IsId<T>::value ||
+                         IsBytes<T>::value) {
       value = T{};
     } else {
       T::fields(value, Clearer{});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "runtime/journal_reads.hpp"
 #include "runtime/limits.hpp"
 
 namespace ratchet {
@@ -10,7 +11,6 @@ namespace ratchet {
 namespace {
 
 constexpr std::size_t rows_at_once = 1'000;
-constexpr std::size_t slice_bytes = 4u << 20;
 constexpr std::uint32_t last_step = std::numeric_limits<std::uint32_t>::max();
 
 class Search {
@@ -40,7 +40,9 @@ class Search {
         }
         runs.after = row.run_id;
         if (!row.prompts.may_have(query_.prompt_hash)) continue;
-        if (auto done = read(row.run_id, 0); !done) return tl::unexpected(done.error());
+        // A run that is damaged hides no other; whoever asks for it is told.
+        if (auto done = read(row.run_id, 0); !done && done.error().code != ErrorCode::corrupt)
+          return tl::unexpected(done.error());
       }
     }
     page_.uses.resize(query_.limit);
@@ -56,16 +58,11 @@ class Search {
   Result<void> read(const RunId& run, std::uint32_t after) {
     const auto row = journal_.row(run);
     if (!row) return tl::unexpected(row.error());
-    for (std::uint64_t seq = 1; seq <= row->last_seq && !full();) {
-      const auto slice = journal_.records(run, seq, slice_bytes);
-      if (!slice) return tl::unexpected(slice.error());
-      if (slice->empty()) return fail(ErrorCode::corrupt, "the run's events end before its row says so");
-      for (const Record& record : *slice)
-        for (const Event& event : record.events)
-          look_at(run, after, event);
-      seq = slice->back().events.back().seq + 1;
-    }
-    return {};
+    return each_record(journal_, run, 1, row->last_seq, [&](const Record& record) {
+      for (const Event& event : record.events)
+        look_at(run, after, event);
+      return !full();
+    });
   }
 
   void look_at(const RunId& run, std::uint32_t after, const Event& event) {

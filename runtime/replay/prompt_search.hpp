@@ -31,8 +31,8 @@ struct PromptPage {
 };
 
 /// Looks at the rows of the team's runs and reads the events of those that may have it. A page may end before
-/// its limit because enough rows were looked at. What a replay took over was not sent by it. Errors:
-/// store_unavailable; those of reading a run.
+/// its limit because enough rows were looked at. What a replay took over was not sent by it; a damaged run is
+/// passed over. Errors: store_unavailable, and others of reading a run.
 Result<PromptPage> find_prompt(JournalReader& journal, const PromptQuery& query);
 
 }  // namespace ratchet

@@ -3,7 +3,8 @@
 // found across runs without an index. An index by hash has random keys: each step would write a page of its
 // own, four times what a step writes otherwise (bench/README.md).
 
-#include <string>
+#include <array>
+#include <cstdint>
 
 #include "runtime/hash.hpp"
 
@@ -19,7 +20,7 @@ class PromptFilter {
 
   bool operator==(const PromptFilter&) const = default;
 
-  std::string bits;  ///< 64 bytes, or none yet
+  std::array<std::uint8_t, 64> bits{};  ///< all zero: nothing was added
 };
 
 }  // namespace ratchet

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/fakes/forged_journal.hpp"
 #include "tests/store/contract.hpp"
 #include "tests/store/story.hpp"
 
@@ -72,6 +73,17 @@ TEST_P(PromptSearch, BelievesTheFilterAndReadsNoOtherRun) {
   story.row().prompts.add(hash(8));
   sends(story, {9});
   EXPECT_THAT(page(hash(7)).uses, IsEmpty());
+}
+
+TEST_P(PromptSearch, ADamagedRunHidesNoOther) {
+  Story first(1), second(2);
+  sends(first, {7});
+  sends(second, {7});
+  ForgedJournal damaged(journal());
+  damaged.unreadable = second.id();
+  const auto found = find_prompt(damaged, {"payments", hash(7), {}, 50, 0});
+  ASSERT_TRUE(found) << found.error().text;
+  EXPECT_THAT(found->uses, ElementsAre(PromptUse{first.id(), 1}));
 }
 
 TEST_P(PromptSearch, LooksAtSoManyRunsForAPage) {
