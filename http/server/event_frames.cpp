@@ -52,28 +52,25 @@ void EventFrames::write(std::uint64_t seq,
 }
 
 std::string EventFrames::frame(const Delta& delta) const {
-  std::string out = "event: model.delta\ndata: {" + run_member_ + "\"step\":";
-  append_json_number(out, std::uint64_t{delta.step});
-  out += ",\"attempt\":";
-  append_json_number(out, std::uint64_t{delta.attempt});
-  out += ",\"index\":";
-  append_json_number(out, delta.index);
-  out += ",\"text\":";
-  append_json_string(out, delta.text);
-  out += '}';
-  out += end_of_frame;
-  return out;
+  std::string of = "\"step\":";
+  append_json_number(of, std::uint64_t{delta.step});
+  return preview("model.delta", of, delta.attempt, delta.index, delta.text);
 }
 
 std::string EventFrames::frame(const ToolOutput& output) const {
-  std::string out = "event: tool.output\ndata: {" + run_member_ + "\"call_id\":";
-  append_json_string(out, output.call_id);
-  out += ",\"attempt\":";
-  append_json_number(out, std::uint64_t{output.attempt});
-  out += ",\"index\":";
-  append_json_number(out, output.index);
-  out += ",\"text\":";
-  append_json_string(out, output.text);
+  std::string of = "\"call_id\":";
+  append_json_string(of, output.call_id);
+  return preview("tool.output", of, output.attempt, output.index, output.text);
+}
+
+std::string EventFrames::preview(std::string_view type,
+                                 std::string_view of,
+                                 std::uint32_t attempt,
+                                 std::uint64_t index,
+                                 std::string_view text) const {
+  std::string out = fmt::format(
+      "event: {}\ndata: {{{}{},\"attempt\":{},\"index\":{},\"text\":", type, run_member_, of, attempt, index);
+  append_json_string(out, text);
   out += '}';
   out += end_of_frame;
   return out;

@@ -45,6 +45,12 @@ class EventFrames {
 
  private:
   std::string head(std::uint64_t seq, std::string_view type) const;
+  /// `of`: the member that says what it is a preview of.
+  std::string preview(std::string_view type,
+                      std::string_view of,
+                      std::uint32_t attempt,
+                      std::uint64_t index,
+                      std::string_view text) const;
 
   std::string run_member_;  ///< empty, or the member that names the run, with its comma
 };

@@ -158,6 +158,16 @@ class TestNode {
     return ask<RunAccepted>([&](Reply<RunAccepted> reply) { node->start_run(command, std::move(reply)); });
   }
 
+  /// Of all calls of a run, in order.
+  std::vector<ToolResult> results(const RunId& run) {
+    std::vector<ToolResult> found;
+    const auto records = journal.records(run, 1, SIZE_MAX);
+    for (const Record& record : *records)
+      for (const Event& event : record.events)
+        if (const auto* result = std::get_if<ToolResult>(&event.payload)) found.push_back(*result);
+    return found;
+  }
+
   Result<RunAccepted> replay(const RunId& run,
                              std::uint32_t from_step,
                              ReplayTools tools = ReplayTools::recorded,

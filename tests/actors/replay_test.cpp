@@ -75,15 +75,6 @@ FakeModelClient::Rule calls_of(std::vector<std::pair<std::string, std::string>> 
   };
 }
 
-std::vector<ToolResult> results(TestNode& test, const RunId& run) {
-  std::vector<ToolResult> found;
-  const auto records = test.journal.records(run, 1, SIZE_MAX);
-  for (const Record& record : *records)
-    for (const Event& event : record.events)
-      if (const auto* result = std::get_if<ToolResult>(&event.payload)) found.push_back(*result);
-  return found;
-}
-
 void expect_sound(TestNode& test, const RunId& run) {
   Auditor auditor;
   const auto records = test.journal.records(run, 1, SIZE_MAX);
@@ -146,7 +137,7 @@ TEST(ReplayNode, AnExternalToolNeverRunsHoweverLiveTheReplay) {
       EXPECT_THAT(world.take(), ElementsAre("look", "move"));
     else
       EXPECT_THAT(world.take(), ElementsAre("look"));
-    const auto all = results(test, replay);
+    const auto all = test.results(replay);
     EXPECT_EQ(all.at(1).status, ToolStatus::not_replayable);
     EXPECT_EQ(all.at(2).status, ToolStatus::not_replayable);
     EXPECT_EQ(all.at(3).status, environment ? ToolStatus::ok : ToolStatus::not_replayable);
@@ -172,7 +163,7 @@ TEST(ReplayNode, RemembersItsRecordAfterARestart) {
   hold = false;
   test.restart();
   EXPECT_EQ(test.wait_for_end(replay).stop_reason, StopReason::final_answer);
-  const auto all = results(test, replay);
+  const auto all = test.results(replay);
   ASSERT_EQ(all.size(), 2u);
   for (const ToolResult& result : all)
     EXPECT_EQ(result.source, ResultSource::record);
@@ -255,15 +246,15 @@ TEST(ReplayNode, ReadsTheArtifactsOfItsRecordAndOfNobodyElse) {
   wanted = kept(run);
   const RunId replay = test.replay(run, 1)->run_id;
   test.wait_for_end(replay);
-  EXPECT_EQ(results(test, replay).at(0).status, ToolStatus::ok);
+  EXPECT_EQ(test.results(replay).at(0).status, ToolStatus::ok);
   wanted = kept(other);
   const RunId again = test.replay(replay, 1)->run_id;
   test.wait_for_end(again);
-  EXPECT_EQ(results(test, again).at(0).status, ToolStatus::error) << "it is another run's";
+  EXPECT_EQ(test.results(again).at(0).status, ToolStatus::error) << "it is another run's";
   wanted = kept(run);
   const RunId third = test.replay(again, 1)->run_id;
   test.wait_for_end(third);
-  EXPECT_EQ(results(test, third).at(0).status, ToolStatus::ok) << "of the replay of a replay";
+  EXPECT_EQ(test.results(third).at(0).status, ToolStatus::ok) << "of the replay of a replay";
 }
 
 TEST(ReplayNode, ARepetitionIsTheSameReplay) {

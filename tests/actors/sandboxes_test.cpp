@@ -53,15 +53,6 @@ class InSandboxes : public ::testing::Test {
     test->restart();
   }
 
-  std::vector<ToolResult> results(const RunId& run) {
-    std::vector<ToolResult> found;
-    const auto records = test->journal.records(run, 1, SIZE_MAX);
-    for (const Record& record : *records)
-      for (const Event& event : record.events)
-        if (const auto* result = std::get_if<ToolResult>(&event.payload)) found.push_back(*result);
-    return found;
-  }
-
   std::string why_unknown(const RunId& run) {
     const auto records = test->journal.records(run, 1, SIZE_MAX);
     for (const Record& record : *records)
@@ -86,7 +77,7 @@ TEST_F(InSandboxes, ARunKeepsItsSandboxAndItsFilesUntilItEnds) {
   EXPECT_EQ(host->ran[0].id, host->ran[1].id);
   EXPECT_EQ(host->ran[0].lease.run, run);
   EXPECT_THAT(files.opened, ElementsAre(std::nullopt)) << "a run begins without files";
-  const auto all = results(run);
+  const auto all = test->results(run);
   EXPECT_EQ(all[0].content.front().text, "one");
   EXPECT_EQ(all[0].workspace, FakeWorkspaces::nth(1));
   EXPECT_EQ(all[1].workspace, FakeWorkspaces::nth(2));
@@ -115,8 +106,8 @@ TEST_F(InSandboxes, AnInputThatCannotBePutThereFailsTheCall) {
   });
   const RunId run = test->start({}, {}, std::string(100'000, 'x'))->run_id;
   test->wait_for_end(run);
-  EXPECT_EQ(results(run)[0].status, ToolStatus::error);
-  EXPECT_THAT(results(run)[0].content.front().text, HasSubstr("could not be put into its workspace"));
+  EXPECT_EQ(test->results(run)[0].status, ToolStatus::error);
+  EXPECT_THAT(test->results(run)[0].content.front().text, HasSubstr("could not be put into its workspace"));
 }
 
 TEST_F(InSandboxes, AfterACrashACallStartsFromTheSnapshotBeforeIt) {
@@ -149,7 +140,7 @@ TEST_F(InSandboxes, OneThatIsSpoiltIsReplacedAndTheFilesStay) {
     ASSERT_EQ(host->ran.size(), 2u);
     EXPECT_NE(host->ran[0].id, host->ran[1].id);
     EXPECT_EQ(files.opened.size(), 1u) << "what the command wrote until then is kept";
-    EXPECT_NE(results(run)[0].status, ToolStatus::ok);
+    EXPECT_NE(test->results(run)[0].status, ToolStatus::ok);
     test->node.reset();
   }
 }
@@ -160,7 +151,7 @@ TEST_F(InSandboxes, FilesThatCannotBeKeptAreThoseOfBefore) {
   files.refusals = 1;
   const RunId run = test->start()->run_id;
   test->wait_for_end(run);
-  const auto all = results(run);
+  const auto all = test->results(run);
   EXPECT_EQ(all[0].status, ToolStatus::error);
   EXPECT_THAT(all[0].content.front().text, HasSubstr("big.bin is too large"));
   EXPECT_FALSE(all[0].workspace);
@@ -177,7 +168,7 @@ TEST_F(InSandboxes, ACancelEndsTheCommandBeforeTheRunIsOver) {
   ASSERT_TRUE(test->cancel(run));
   test->wait_for_end(run);
   EXPECT_EQ(host->alive(), 0u);
-  EXPECT_EQ(results(run)[0].status, ToolStatus::cancelled);
+  EXPECT_EQ(test->results(run)[0].status, ToolStatus::cancelled);
 }
 
 TEST_F(InSandboxes, WhatACommandWritesIsSeenWhileItRuns) {
@@ -205,8 +196,9 @@ TEST_F(InSandboxes, ATierThatIsMissingRefusesItsCallsAndFallsBackToNone) {
   start_again(2);
   const RunId run = test->start()->run_id;
   test->wait_for_end(run);
-  EXPECT_EQ(results(run)[0].status, ToolStatus::error);
-  EXPECT_THAT(results(run)[0].content.front().text, HasSubstr("tier 3 is not available on this server"));
+  EXPECT_EQ(test->results(run)[0].status, ToolStatus::error);
+  EXPECT_THAT(test->results(run)[0].content.front().text,
+              HasSubstr("tier 3 is not available on this server"));
   EXPECT_TRUE(host->ran.empty());
 }
 
@@ -215,7 +207,7 @@ TEST_F(InSandboxes, AServerWithoutSandboxesSaysSo) {
   test = std::make_unique<TestNode>(*models_, agent_with(builtin_manifests()));
   const RunId run = test->start()->run_id;
   test->wait_for_end(run);
-  EXPECT_THAT(results(run)[0].content.front().text, HasSubstr("this server has no sandboxes"));
+  EXPECT_THAT(test->results(run)[0].content.front().text, HasSubstr("this server has no sandboxes"));
 }
 
 TEST_F(InSandboxes, AMachineThatSaysNoFailsTheCallAndNotTheRun) {
@@ -224,8 +216,8 @@ TEST_F(InSandboxes, AMachineThatSaysNoFailsTheCallAndNotTheRun) {
   host->creations_to_fail = 1;
   const RunId run = test->start()->run_id;
   test->wait_for_end(run);
-  EXPECT_THAT(results(run)[0].content.front().text, HasSubstr("the runtime said no"));
-  EXPECT_EQ(results(run)[1].status, ToolStatus::ok);
+  EXPECT_THAT(test->results(run)[0].content.front().text, HasSubstr("the runtime said no"));
+  EXPECT_EQ(test->results(run)[1].status, ToolStatus::ok);
 }
 
 TEST_F(InSandboxes, OneThatDiedWhileItWasWarmIsReplaced) {
@@ -233,7 +225,7 @@ TEST_F(InSandboxes, OneThatDiedWhileItWasWarmIsReplaced) {
   host->leases_to_fail = 2;
   const RunId run = test->start()->run_id;
   test->wait_for_end(run);
-  EXPECT_EQ(results(run)[0].status, ToolStatus::ok);
+  EXPECT_EQ(test->results(run)[0].status, ToolStatus::ok);
   host->wait([&] { return host->destroyed >= 2; });
 }
 

@@ -25,15 +25,6 @@ ConnectorOutcome answered(std::string body) {
   return {ConnectorOutcome::Kind::answered, 200, std::move(body), {}, 1};
 }
 
-std::vector<ToolResult> results(TestNode& test, const RunId& run) {
-  std::vector<ToolResult> found;
-  const auto records = test.journal.records(run, 1, SIZE_MAX);
-  for (const Record& record : *records)
-    for (const Event& event : record.events)
-      if (const auto* result = std::get_if<ToolResult>(&event.payload)) found.push_back(*result);
-  return found;
-}
-
 TEST(Rates, ACallBeyondIsNotSentAndTheModelIsToldWhenThereIsRoom) {
   FakeModelClient models([](const ModelCall& call) {
     const std::string args = R"({"to":"n)" + std::to_string(call.step) + "\"}";
@@ -47,7 +38,7 @@ TEST(Rates, ACallBeyondIsNotSentAndTheModelIsToldWhenThereIsRoom) {
   const RunId run = test.start()->run_id;
   test.wait_for_end(run);
   EXPECT_EQ(sent, 2);
-  const auto all = results(test, run);
+  const auto all = test.results(run);
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[2].status, ToolStatus::error);
   EXPECT_THAT(all[2].content.front().text, HasSubstr("There is room again in 43200 s"));
@@ -69,7 +60,7 @@ TEST(HttpGet, ReachesWhatTheOperatorListsAndTellsTheModelWhatThatIs) {
   const RunId run = test.start()->run_id;
   test.wait_for_end(run);
   EXPECT_THAT(fetched, ElementsAre("GET https://docs.example/page"));
-  const auto all = results(test, run);
+  const auto all = test.results(run);
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].content.front().text, "the page");
   EXPECT_EQ(all[1].status, ToolStatus::invalid);

@@ -21,32 +21,12 @@ class ApprovalsTest : public ApiTest {
   /// A run that asks about one call with these arguments.
   RunId asking(std::uint8_t n, std::string args = R"({"amount":5})") {
     const RunId run = start_run();
-    ModelCompleted completed = testing::replied("");
-    completed.content = {{ReplyBlockType::call, {}, "call_1_1", "p1", "pay", args, {}}};
-    node.happen(run, {testing::asked(), completed});
-    ToolRequested requested;
-    requested.call_id = "call_1_1";
-    requested.tool = "pay";
-    requested.args.text = args;
-    requested.args_hash = sha256(args);
-    requested.verdict = {Decision::ask, true, "ok", "rule 2", {}, {}};
-    const Timestamp expires = clock.now().plus_ms(60'000);
-    node.happen(run,
-                {requested,
-                 ApprovalRequired{
-                     id(n), "call_1_1", "pay", Json{args}, sha256(args), "rule 2", expires, std::nullopt},
-                 RunPaused{{PauseReason::approval}, expires, {}, {}, {id(n)}}});
+    ask_person(run, n, std::move(args));
     return run;
   }
 
-  static ApprovalId id(std::uint8_t n) {
-    ApprovalId approval;
-    approval.ulid.bytes.fill(n);
-    return approval;
-  }
-
   std::string path(const RunId& run, std::uint8_t n) {
-    return fmt::format("/v1/runs/{}/approvals/{}", to_string(run), to_string(id(n)));
+    return fmt::format("/v1/runs/{}/approvals/{}", to_string(run), to_string(approval_id(n)));
   }
 };
 
@@ -55,11 +35,11 @@ TEST_F(ApprovalsTest, AreShownWhereverTheRunIs) {
   const auto shown = get("/v1/runs/" + to_string(run));
   EXPECT_EQ(shown.text("status"), "paused");
   EXPECT_EQ(shown.text("paused/reasons"), R"(["approval"])");
-  EXPECT_EQ(shown.text("paused/approval_ids/0"), to_string(id(1)));
-  EXPECT_EQ(shown.text("pending_approvals/0/approval_id"), to_string(id(1)));
+  EXPECT_EQ(shown.text("paused/approval_ids/0"), to_string(approval_id(1)));
+  EXPECT_EQ(shown.text("pending_approvals/0/approval_id"), to_string(approval_id(1)));
   EXPECT_EQ(shown.text("pending_approvals/0/args"), R"({"amount":5})");
   const auto listed = get("/v1/runs");
-  EXPECT_EQ(listed.text("items/0/pending_approvals/0/approval_id"), to_string(id(1)));
+  EXPECT_EQ(listed.text("items/0/pending_approvals/0/approval_id"), to_string(approval_id(1)));
   const auto one = get(path(run, 1));
   EXPECT_EQ(one.status, 200);
   EXPECT_EQ(one.text("status"), "pending");
@@ -71,11 +51,12 @@ TEST_F(ApprovalsTest, AreShownWhereverTheRunIs) {
 TEST_F(ApprovalsTest, AreListedNewestFirstInPagesByStatusAndRun) {
   const RunId first = asking(1), second = asking(2);
   const auto page = get("/v1/approvals?limit=1");
-  EXPECT_EQ(page.text("items/0/approval_id"), to_string(id(2)));
+  EXPECT_EQ(page.text("items/0/approval_id"), to_string(approval_id(2)));
   const auto rest = get("/v1/approvals?limit=1&cursor=" + page.text("next_cursor"));
-  EXPECT_EQ(rest.text("items/0/approval_id"), to_string(id(1)));
+  EXPECT_EQ(rest.text("items/0/approval_id"), to_string(approval_id(1)));
   EXPECT_EQ(rest.text("next_cursor"), "null");
-  EXPECT_EQ(get("/v1/approvals?run_id=" + to_string(first)).text("items/0/approval_id"), to_string(id(1)));
+  EXPECT_EQ(get("/v1/approvals?run_id=" + to_string(first)).text("items/0/approval_id"),
+            to_string(approval_id(1)));
   EXPECT_EQ(get("/v1/approvals?status=decided").text("items"), "[]");
   EXPECT_EQ(get("/v1/approvals?status=pending&run_id=" + to_string(second)).text("items/0/run_id"),
             to_string(second));
@@ -113,7 +94,7 @@ TEST_F(ApprovalsTest, ADecisionIsHandedOnAndShown) {
   EXPECT_EQ(reply.text("approval/comment"), "less");
   ASSERT_EQ(node.decisions.size(), 1u);
   EXPECT_EQ(node.decisions[0].edited_args->text, canonical) << "edits are taken in their canonical form";
-  EXPECT_EQ(get("/v1/approvals?status=decided").text("items/0/approval_id"), to_string(id(1)));
+  EXPECT_EQ(get("/v1/approvals?status=decided").text("items/0/approval_id"), to_string(approval_id(1)));
   EXPECT_EQ(get("/v1/runs/" + to_string(run)).text("pending_approvals"), "[]");
 }
 

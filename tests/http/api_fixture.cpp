@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "http/openapi.hpp"
+#include "runtime/hash.hpp"
 #include "runtime/json/dom.hpp"
 #include "runtime/pointer.hpp"
 #include "store/pack.hpp"
@@ -60,6 +61,31 @@ void ApiTest::start() {
   const auto started = service->start();
   ASSERT_TRUE(started) << started.error().text;
   port_ = *started;
+}
+
+void ApiTest::ask_person(const RunId& run, std::uint8_t n, std::string args) {
+  ModelCompleted completed = replied("");
+  completed.content = {{ReplyBlockType::call, {}, "call_1_1", "p1", "pay", args, {}}};
+  node.happen(run, {asked(), completed});
+  ToolRequested requested;
+  requested.call_id = "call_1_1";
+  requested.tool = "pay";
+  requested.args.text = args;
+  requested.args_hash = sha256(args);
+  requested.verdict = {Decision::ask, true, "ok", "rule 2", {}, {}};
+  const Timestamp expires = clock.now().plus_ms(60'000);
+  node.happen(
+      run,
+      {requested,
+       ApprovalRequired{
+           approval_id(n), "call_1_1", "pay", Json{args}, sha256(args), "rule 2", expires, std::nullopt},
+       RunPaused{{PauseReason::approval}, expires, {}, {}, {approval_id(n)}}});
+}
+
+ApprovalId ApiTest::approval_id(std::uint8_t n) {
+  ApprovalId approval;
+  approval.ulid.bytes.fill(n);
+  return approval;
 }
 
 std::uint16_t ApiTest::port() {

@@ -65,6 +65,9 @@ class ApiTest : public ::testing::Test {
   void register_agent();
   /// Starts a run of it.
   RunId start_run(std::string_view more = "");
+  /// Lets the run ask a person about one call, the approval `approval_id(n)`.
+  void ask_person(const RunId& run, std::uint8_t n, std::string args = R"({"amount":5})");
+  static ApprovalId approval_id(std::uint8_t n);
   std::uint16_t port();
 
   /// Asks a service that the test has started itself.

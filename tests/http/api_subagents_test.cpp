@@ -44,31 +44,6 @@ class SubagentsTest : public ApiTest {
     return said;
   }
 
-  /// The run, which waits for a person.
-  void ask(const RunId& run, std::uint8_t n, std::string args = R"({"amount":5})") {
-    ModelCompleted completed = replied("");
-    completed.content = {{ReplyBlockType::call, {}, "call_1_1", "p1", "pay", args, {}}};
-    node.happen(run, {asked(), completed});
-    ToolRequested requested;
-    requested.call_id = "call_1_1";
-    requested.tool = "pay";
-    requested.args.text = args;
-    requested.args_hash = sha256(args);
-    requested.verdict = {Decision::ask, true, "ok", "rule 2", {}, {}};
-    const Timestamp expires = clock.now().plus_ms(60'000);
-    node.happen(run,
-                {requested,
-                 ApprovalRequired{
-                     id(n), "call_1_1", "pay", Json{args}, sha256(args), "rule 2", expires, std::nullopt},
-                 RunPaused{{PauseReason::approval}, expires, {}, {}, {id(n)}}});
-  }
-
-  static ApprovalId id(std::uint8_t n) {
-    ApprovalId approval;
-    approval.ulid.bytes.fill(n);
-    return approval;
-  }
-
   /// "1 2 a1 b1": ids of the root's events, and name and seq of each of a run below, up to the end.
   std::string told(Reader& reader) {
     std::string all;
@@ -247,12 +222,12 @@ TEST_F(SubagentsTest, ApprovalsOfRunsBelowAreStreamedWithoutBeingAskedFor) {
   EXPECT_EQ(short_form(reader), "1");
   EXPECT_EQ(short_form(reader), "2");
   feed.wait_for_subscribers(b, 1);
-  ask(b, 7);
+  ask_person(b, 7);
   const auto frame = reader.next();
   EXPECT_EQ(frame->event, "approval.required");
   EXPECT_EQ(frame->id, "");
   EXPECT_NE(frame->data.find(to_string(b)), std::string::npos);
-  node.happen(b, {ApprovalReminded{id(7), "call_1_1"}});
+  node.happen(b, {ApprovalReminded{approval_id(7), "call_1_1"}});
   EXPECT_EQ(reader.next()->event, "approval.reminded");
   node.finish_below(a, b);
   node.finish_below(root, a);
@@ -415,31 +390,32 @@ TEST_F(SubagentsTest, APageHasRoomForSoManyEventsOfRunsBelowAndSaysWhatIsCut) {
 TEST_F(SubagentsTest, ApprovalsOfRunsBelowAreListedAndDecidedAtTheRunsAbove) {
   const RunId a = below(root, "a"), b = below(a, "b");
   const RunId other = start_run();
-  ask(b, 7, R"({"amount":7})");
+  ask_person(b, 7, R"({"amount":7})");
   for (const RunId& run : {root, a, b}) {
     const auto list = get("/v1/approvals?status=pending&run_id=" + to_string(run));
     ASSERT_EQ(list.json.at("items").as_array().size(), 1u);
     EXPECT_EQ(list.text("items/0/run_id"), to_string(b));
     EXPECT_EQ(list.text("items/0/root_run_id"), to_string(root));
     const auto shown = get(path_of(run));
-    EXPECT_EQ(shown.text("pending_approvals/0/approval_id"), to_string(id(7)));
+    EXPECT_EQ(shown.text("pending_approvals/0/approval_id"), to_string(approval_id(7)));
     EXPECT_EQ(shown.text("pending_approvals/0/run_id"), to_string(b));
     EXPECT_EQ(shown.text("pending_approvals/0/args"), R"({"amount":7})");
-    EXPECT_EQ(get(path_of(run, "/approvals/" + to_string(id(7)))).text("run_id"), to_string(b));
+    EXPECT_EQ(get(path_of(run, "/approvals/" + to_string(approval_id(7)))).text("run_id"), to_string(b));
   }
   EXPECT_EQ(get("/v1/approvals?run_id=" + to_string(other)).text("items"), "[]");
-  EXPECT_EQ(get(path_of(other, "/approvals/" + to_string(id(7)))).code(), "unknown_approval");
-  EXPECT_EQ(post(path_of(other, "/approvals/" + to_string(id(7))), R"({"decision":"approve"})").code(),
-            "unknown_approval");
+  EXPECT_EQ(get(path_of(other, "/approvals/" + to_string(approval_id(7)))).code(), "unknown_approval");
+  EXPECT_EQ(
+      post(path_of(other, "/approvals/" + to_string(approval_id(7))), R"({"decision":"approve"})").code(),
+      "unknown_approval");
   const auto runs = get("/v1/runs?limit=10");
   EXPECT_EQ(runs.text("items/0/pending_approvals"), "[]") << "of the other run";
   EXPECT_EQ(runs.text("items/3/pending_approvals/0/run_id"), to_string(b)) << "of the root";
 
-  const auto decided = post(path("/approvals/" + to_string(id(7))), R"({"decision":"approve"})");
+  const auto decided = post(path("/approvals/" + to_string(approval_id(7))), R"({"decision":"approve"})");
   EXPECT_EQ(decided.status, 200) << decided.raw.body;
   ASSERT_EQ(node.decisions.size(), 1u);
   EXPECT_EQ(node.decisions[0].run_id, b);
-  EXPECT_EQ(node.decisions[0].approval_id, id(7));
+  EXPECT_EQ(node.decisions[0].approval_id, approval_id(7));
 }
 
 TEST_F(SubagentsTest, ARunShowsWhatAllBelowItUsedAndItsUsageIsItsOwn) {

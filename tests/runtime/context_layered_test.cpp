@@ -36,26 +36,8 @@ std::string read_once(RunStory& story, std::size_t bytes = 8'000) {
   return name;
 }
 
-std::string request_of(const RunStory& story) {
-  const ModelRequested& requested = story.latest<ModelRequested>();
-  std::string bytes;
-  for (const auto& piece : story.context().render(requested.max_tokens, requested.late_message()))
-    bytes += *piece;
-  EXPECT_EQ(to_string(sha256(bytes)), to_string(requested.request_hash));
-  return bytes;
-}
-
 bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
-}
-
-void expect_derivable(const RunStory& story) {
-  for (const Event& event : story.events()) {
-    const auto* requested = std::get_if<ModelRequested>(&event.payload);
-    if (!requested) continue;
-    const auto bytes = request_bytes(story.agent(), story.events(), event.step, requested->attempt);
-    EXPECT_TRUE(bytes) << event.seq << ": " << bytes.error().text;
-  }
 }
 
 TEST(Layered, ShowsTenThousandBytesOfAResult) {

@@ -31,16 +31,6 @@ void play(RunStory& story) {
   story.replies({said("Done.")});
 }
 
-const ToolResult& result_of(const RunStory& story, std::string_view call_id) {
-  for (const Event& event : story.events()) {
-    const auto* result = std::get_if<ToolResult>(&event.payload);
-    if (result && result->call_id == call_id) return *result;
-  }
-  ADD_FAILURE() << call_id << " has no result";
-  static const ToolResult none;
-  return none;
-}
-
 std::string text_of(const ToolResult& result) {
   return result.content.empty() ? "" : result.content.front().text;
 }

@@ -7,16 +7,6 @@
 namespace ratchet::stories {
 namespace {
 
-const ToolResult& result_of(const RunStory& story, std::string_view call_id) {
-  for (const Event& event : story.events()) {
-    const auto* result = std::get_if<ToolResult>(&event.payload);
-    if (result && result->call_id == call_id) return *result;
-  }
-  ADD_FAILURE() << call_id << " has no result";
-  static const ToolResult none;
-  return none;
-}
-
 TEST(Calls, RunSideBySideAndAreAnsweredTogether) {
   RunStory story;
   story.begin();

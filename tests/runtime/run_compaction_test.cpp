@@ -41,27 +41,8 @@ void fill(RunStory& story) {
   ASSERT_EQ(story.latest<ModelRequested>().purpose, CallPurpose::compaction);
 }
 
-std::string request_of(const RunStory& story) {
-  const ModelRequested& requested = story.latest<ModelRequested>();
-  std::string bytes;
-  for (const auto& piece : story.context().render(requested.max_tokens, requested.late_message()))
-    bytes += *piece;
-  EXPECT_EQ(to_string(sha256(bytes)), to_string(requested.request_hash));
-  return bytes;
-}
-
 bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
-}
-
-/// Every request that was ever announced can be derived again.
-void expect_derivable(const RunStory& story) {
-  for (const Event& event : story.events()) {
-    const auto* requested = std::get_if<ModelRequested>(&event.payload);
-    if (!requested) continue;
-    const auto bytes = request_bytes(story.agent(), story.events(), event.step, requested->attempt);
-    EXPECT_TRUE(bytes) << event.seq << ": " << bytes.error().text;
-  }
 }
 
 const std::string note = "## Goal\nCount the open orders.\n## State\nTwo pages are read.\n## Next\nRead on.";

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include <gtest/gtest.h>
+
 #include "runtime/audit/auditor.hpp"
+#include "runtime/context/inspect.hpp"
 #include "runtime/run/start.hpp"
 
 namespace ratchet::stories {
@@ -270,6 +273,34 @@ std::string RunStory::is_told(std::string text, std::string key) {
 
 std::string RunStory::resolves(const std::string& call_id, CallOutcome outcome, std::string result) {
   return give(input::Resolve{call_id, outcome, text_content(std::move(result)), "operator"});
+}
+
+const ToolResult& result_of(const RunStory& story, std::string_view call_id) {
+  for (const Event& event : story.events()) {
+    const auto* result = std::get_if<ToolResult>(&event.payload);
+    if (result && result->call_id == call_id) return *result;
+  }
+  ADD_FAILURE() << call_id << " has no result";
+  static const ToolResult none;
+  return none;
+}
+
+std::string request_of(const RunStory& story) {
+  const ModelRequested& requested = story.latest<ModelRequested>();
+  std::string bytes;
+  for (const auto& piece : story.context().render(requested.max_tokens, requested.late_message()))
+    bytes += *piece;
+  EXPECT_EQ(to_string(sha256(bytes)), to_string(requested.request_hash));
+  return bytes;
+}
+
+void expect_derivable(const RunStory& story) {
+  for (const Event& event : story.events()) {
+    const auto* requested = std::get_if<ModelRequested>(&event.payload);
+    if (!requested) continue;
+    const auto bytes = request_bytes(story.agent(), story.events(), event.step, requested->attempt);
+    EXPECT_TRUE(bytes) << event.seq << ": " << bytes.error().text;
+  }
 }
 
 }  // namespace ratchet::stories

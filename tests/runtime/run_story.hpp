@@ -167,4 +167,11 @@ class RunStory {
   std::uint32_t drawn_ = 0;
 };
 
+/// The result of a call; fails the test where there is none.
+const ToolResult& result_of(const RunStory& story, std::string_view call_id);
+/// The newest request, whose hash is the one that was announced.
+std::string request_of(const RunStory& story);
+/// Every request that was ever announced can be derived again.
+void expect_derivable(const RunStory& story);
+
 }  // namespace ratchet::stories
