@@ -8,6 +8,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -99,7 +100,6 @@ ProcessSample sample_process(pid_t pid) {
   const auto base = fmt::format("/proc/{}/", pid);
   const auto status = read_text(base + "status");
   return {.cpu_seconds = cpu_seconds(read_text(base + "stat")),
-          .written_bytes = field(read_text(base + "io"), "\nwrite_bytes:"),
           .rss_peak_bytes = field(status, "VmHWM:") * 1024,
           .rss_bytes = field(status, "VmRSS:") * 1024,
           .anonymous_bytes = field(read_text(base + "smaps_rollup"), "\nAnonymous:") * 1024};
@@ -112,6 +112,18 @@ std::uint64_t disk_bytes(const std::filesystem::path& directory) {
     if (lstat(entry.path().c_str(), &info) == 0) blocks += static_cast<std::uint64_t>(info.st_blocks);
   }
   return blocks * 512;
+}
+
+std::optional<std::uint64_t> device_written_bytes(const std::filesystem::path& directory) {
+  constexpr int fields_before = 6;  // of Documentation/block/stat.rst: the seventh is sectors written
+  constexpr std::uint64_t sector_bytes = 512;
+  struct stat info{};
+  if (stat(directory.c_str(), &info) != 0) return std::nullopt;
+  std::ifstream in(fmt::format("/sys/dev/block/{}:{}/stat", major(info.st_dev), minor(info.st_dev)));
+  std::uint64_t value = 0;
+  for (int i = 0; i <= fields_before; ++i)
+    if (!(in >> value)) return std::nullopt;
+  return value * sector_bytes;
 }
 
 Machine look_at_machine(const std::filesystem::path& directory) {

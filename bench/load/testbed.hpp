@@ -53,6 +53,8 @@ class Testbed {
 
   std::uint64_t data_bytes() const { return disk_bytes(data_); }
 
+  std::optional<std::uint64_t> device_written_bytes() const { return bench::device_written_bytes(data_); }
+
   bool server_alive() { return server_->alive(); }
 
   std::string mock_stats();

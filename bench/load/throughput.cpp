@@ -54,6 +54,7 @@ Row measure_point(TestbedOptions options, const LoadOptions& load, std::uint64_t
   testbed.pass_ms(settle_ms);
   const auto idle = testbed.sample();
   const auto idle_disk_bytes = testbed.data_bytes();
+  const auto written_before = testbed.device_written_bytes();
 
   const auto run_ms = options.steps * (options.latency_ms + options.tool_latency_ms);
   Fleet fleet(testbed, {.concurrency = concurrency, .watch = load.watch, .ramp_ms = run_ms});
@@ -67,6 +68,7 @@ Row measure_point(TestbedOptions options, const LoadOptions& load, std::uint64_t
   const double prefix = prefix_percent(testbed);
   const auto at_end = testbed.sample();
   const auto end_disk_bytes = testbed.data_bytes();
+  const auto written_after = testbed.device_written_bytes();
   if (const int status = testbed.stop_server(); status != 0)
     ++troubles[fmt::format("server's exit status {}", status)];
 
@@ -91,7 +93,10 @@ Row measure_point(TestbedOptions options, const LoadOptions& load, std::uint64_t
           kilobytes_more(window.anonymous_bytes_max, idle.anonymous_bytes) / static_cast<double>(concurrency),
           1);
   row.add("disk KB/run", kilobytes_more(end_disk_bytes, idle_disk_bytes) / runs, 1);
-  row.add("written KB/run", kilobytes_more(at_end.written_bytes, idle.written_bytes) / runs, 1);
+  if (written_before && written_after)
+    row.add("device written KB/run", kilobytes_more(*written_after, *written_before) / runs, 1);
+  else
+    row.add("device written KB/run", "unknown");
   row.add("prompt prefix %", prefix, 1);
   row.add("runs", runs, 0);
   row.add("effects twice", stat(testbed.mock_stats(), "/duplicates"), 0);

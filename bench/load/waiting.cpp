@@ -12,7 +12,7 @@ constexpr std::int64_t settle_ms = 1'000;
 constexpr std::int64_t timeout_ms = 1'800'000;
 constexpr std::uint64_t posts_max = 128;
 
-/// Waits until memory and written bytes have stopped moving: what is left to do after the last reply is done.
+/// Waits until memory and CPU time have stopped moving: what is left to do after the last reply is done.
 ProcessSample sample_at_rest(Testbed& testbed) {
   constexpr int samples_max = 30;
   auto last = testbed.sample();
