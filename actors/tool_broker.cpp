@@ -29,12 +29,21 @@ CallEnd not_sent(Execution execution, ToolStatus status, std::string text) {
   return end;
 }
 
-/// Puts a remark wherever `secret` stands. Development tokens are no secrets, and may be any word.
+/// Puts a remark wherever `secret` stands. A development token may begin other words: those stay.
 void hide(std::string& text, std::string_view secret) {
   constexpr std::string_view remark = "[the user's credential]";
-  if (secret.empty() || secret.starts_with("dev:")) return;
-  for (auto at = text.find(secret); at != std::string::npos; at = text.find(secret, at + remark.size()))
+  if (secret.empty()) return;
+  const bool is_word = secret.starts_with("dev:");
+  for (auto at = text.find(secret); at != std::string::npos;) {
+    const auto end = at + secret.size();
+    const bool goes_on = end < text.size() && std::isalnum(static_cast<unsigned char>(text[end])) != 0;
+    if (is_word && goes_on) {
+      at = text.find(secret, end);
+      continue;
+    }
     text.replace(at, secret.size(), remark);
+    at = text.find(secret, at + remark.size());
+  }
 }
 
 }  // namespace

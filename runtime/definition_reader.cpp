@@ -85,7 +85,10 @@ std::string ObjectReader::text(std::string_view field,
   const auto& string = value->get_string();
   if (string.size() < bytes_min || string.size() > bytes_max)
     invalid(field,
-            fmt::format("{}: expected {} to {} bytes, found {}", field, bytes_min, bytes_max, string.size()));
+            bytes_min == bytes_max
+                ? fmt::format("{}: expected {} bytes, found {}", field, bytes_max, string.size())
+                : fmt::format(
+                      "{}: expected {} to {} bytes, found {}", field, bytes_min, bytes_max, string.size()));
   return std::string(string);
 }
 

@@ -11,6 +11,20 @@ namespace ratchet::config {
 
 namespace {
 
+/// The text is not repeated: it may have a key in it.
+Done check_base_url(const Value& at, std::string_view url) {
+  const auto refuse = [&](std::string why) {
+    return fail_at(at, ErrorCode::invalid_request, std::move(why));
+  };
+  const std::size_t host_at = url.starts_with("http://") ? 7 : url.starts_with("https://") ? 8 : url.size();
+  if (host_at == url.size()) return refuse("it is not an http or https address");
+  if (url.substr(host_at, url.find('/', host_at) - host_at).find('@') != std::string_view::npos)
+    return refuse("credentials do not stand in addresses: api_key_file, api_key_env or api_key_credential");
+  if (url.find_first_of("?#") != std::string_view::npos)
+    return refuse("a path is added to the address: it has no query and no fragment");
+  return {};
+}
+
 // --- prices ------------------------------------------------------------------------------------------------
 
 constexpr Key<Prices> price_keys[] = {
@@ -53,11 +67,7 @@ constexpr Key<Provider> provider_keys[] = {
        if (auto done = read_text(v, p.endpoint.base_url); !done) return done;
        while (p.endpoint.base_url.ends_with('/'))
          p.endpoint.base_url.pop_back();
-       const std::string_view url = p.endpoint.base_url;
-       if ((url.starts_with("http://") && url.size() > 7) || (url.starts_with("https://") && url.size() > 8))
-         return {};
-       return fail_at(
-           v, ErrorCode::invalid_request, fmt::format("'{}' is not an http or https address", v.text));
+       return check_base_url(v, p.endpoint.base_url);
      }},
     {"model",
      "null",

@@ -36,20 +36,23 @@ bool hide_all(json::value& value, const Paths& paths) {
   return changed;
 }
 
-/// A text that may be JSON. What is cut, and so none any more, may have begun as such.
+/// A text that may be JSON, or a note with JSON behind it. What is cut, and so none any more, may have begun
+/// as such.
 template <class Paths>
 bool hide_in_text(json::value& text, const Paths& paths) {
   if (!text.is_string()) return false;
-  const std::string_view given = text.get_string();
+  std::string_view given = text.get_string();
+  const std::string note(given.starts_with(edited_args_note) ? edited_args_note : "");
+  given.remove_prefix(note.size());
   const auto first = given.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || (given[first] != '{' && given[first] != '[')) return false;
   auto value = parse_json(given);
   if (!value) {
-    text = redaction_mark("tool");
+    text = note + redaction_mark("tool");
     return true;
   }
   if (!hide_all(*value, paths)) return false;
-  std::string shown;
+  std::string shown = note;
   append_json(shown, *value);
   text = shown;
   return true;

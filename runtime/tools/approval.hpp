@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <boost/json/fwd.hpp>
@@ -24,6 +25,10 @@ struct ApprovalRule {
   ApprovalMode mode = ApprovalMode::never;
   std::vector<ApprovalThreshold> thresholds;  ///< of required_above
 };
+
+/// Stands in the result of a call that a person edited, before the arguments it was made with.
+inline constexpr std::string_view edited_args_note =
+    "Note: a person changed the arguments before this call ran, to ";
 
 /// Why the call needs a person's decision, if it does: "manifest: recipients above 1". An argument that is
 /// missing, or is neither a number nor an array, needs one too.

@@ -40,7 +40,7 @@ Verdict ToolBook::judge(const CallQuestion& question) const {
     return verdict;
   }
   const std::size_t index = static_cast<std::size_t>(manifest - agent_->tools.data());
-  verdict.schema = schemas_[index].check(question.args).value_or("ok");
+  verdict.schema = argument_fault(*manifest, schemas_[index], question.args).value_or("ok");
   if (verdict.schema != "ok") return verdict;
   std::string_view args = question.args;
   if (const auto& hooks = question.facts.hooks) {
@@ -48,7 +48,7 @@ Verdict ToolBook::judge(const CallQuestion& question) const {
     if (hooks->denied) return verdict;
     if (hooks->args) {
       args = *hooks->args;
-      verdict.schema = schemas_[index].check(args).value_or("ok");
+      verdict.schema = argument_fault(*manifest, schemas_[index], args).value_or("ok");
       if (verdict.schema != "ok") return verdict;
     }
   }

@@ -44,8 +44,12 @@ CallEnd unanswered(const ToolManifest& tool, Execution execution, const Connecto
   // A status check that got no answer says nothing about the call that it asks for.
   if (execution == Execution::status_check || may_have_acted) {
     end.kind = CallEnd::Kind::unknown;
+  } else if (outcome.kind == ConnectorOutcome::Kind::unknown) {
+    end.status = ToolStatus::timeout;
+    end.text = fmt::format("No answer came: {}. Try again, ask for less, or go on without it.", outcome.text);
   } else {
-    end.status = outcome.kind == ConnectorOutcome::Kind::unknown ? ToolStatus::timeout : ToolStatus::error;
+    end.status = ToolStatus::error;
+    end.text = fmt::format("The call was not made: {}. Take another way, or go on without it.", outcome.text);
   }
   return end;
 }

@@ -149,7 +149,7 @@ void take_answer(HookFacts& facts, JudgeQuestion& question, std::size_t number, 
 
   const auto schema = ArgumentSchema::compile(question.tool->input_schema.text);
   if (!schema) return refuse("its rewrite cannot be checked: " + schema.error().text);
-  if (const auto fault = schema->check(answer.rewrite))
+  if (const auto fault = argument_fault(*question.tool, *schema, answer.rewrite))
     return refuse(one_line("its rewrite does not fit the tool: " + *fault));
   const std::string why = answer.reason.empty() ? "" : ": " + answer.reason;
   facts.word = facts.args ? fmt::format("{}; then by hook {}{}", facts.word, number, why)

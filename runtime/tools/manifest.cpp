@@ -15,6 +15,7 @@
 #include "runtime/json/utf8.hpp"
 #include "runtime/limits.hpp"
 #include "runtime/pointer.hpp"
+#include "runtime/redact/redactor.hpp"
 #include "runtime/tools/http_template.hpp"
 #include "runtime/tools/url.hpp"
 
@@ -278,7 +279,26 @@ class ManifestParser {
                        fmt::format("expected a string of at most {} bytes", limits::header_bytes_max));
     }
     body(reader, request);
+    if (origin_ == ManifestOrigin::user) refuse_secrets(reader, request);
     return request;
+  }
+
+  /// Everybody who may read definitions sees them.
+  static void refuse_secrets(ObjectReader& reader, const HttpTemplate& request) {
+    const auto look = [&](const std::string& field, std::string_view text) {
+      for (const auto& found : Redactor::standard()->find(text))
+        if (text.substr(found.begin, found.end - found.begin).find("{{") == std::string_view::npos)
+          reader.invalid(
+              field, fmt::format("it looks like a secret ({}), which a manifest never holds", found.rule));
+    };
+    look("url", request.url);
+    look("body", request.body);
+    for (const auto& [header, value] : request.headers) {
+      const auto field = "headers" + pointer_to("", header);
+      if (is_secret_key(header))
+        reader.invalid(field, "a header of this name carries a secret, which a manifest never holds");
+      look(field, value);
+    }
   }
 
   void body(ObjectReader& reader, HttpTemplate& request) {
@@ -313,6 +333,12 @@ class ManifestParser {
 };
 
 }  // namespace
+
+std::optional<std::string> argument_fault(const ToolManifest& tool,
+                                          const ArgumentSchema& schema,
+                                          std::string_view args_json) {
+  return tool.redact.empty() ? schema.check(args_json) : schema.check_unquoted(args_json);
+}
 
 Result<ToolManifest> parse_manifest(std::string_view json, ManifestOrigin origin) {
   auto canonical = canonical_json(json);

@@ -73,6 +73,12 @@ struct ToolManifest {
   Hash digest;
 };
 
+/// What `schema`, the tool's, finds wrong with the arguments, or nothing. Of a tool that hides some of them
+/// (`redact`) the message, which stands in events, quotes none.
+std::optional<std::string> argument_fault(const ToolManifest& tool,
+                                          const ArgumentSchema& schema,
+                                          std::string_view args_json);
+
 /// user: sent by somebody; the names of built-in tools and their kind are reserved. pinned: from the store,
 /// where a version keeps the manifests it was registered with, built-in ones too.
 enum class ManifestOrigin { user, pinned };

@@ -27,10 +27,18 @@ Result<ArgumentSchema> ArgumentSchema::compile(std::string_view json) {
 }
 
 std::optional<std::string> ArgumentSchema::check(std::string_view args_json) const {
+  return check(args_json, schema::Values::quoted);
+}
+
+std::optional<std::string> ArgumentSchema::check_unquoted(std::string_view args_json) const {
+  return check(args_json, schema::Values::named);
+}
+
+std::optional<std::string> ArgumentSchema::check(std::string_view args_json, schema::Values values) const {
   const auto args = parse_json(args_json);
   if (!args) return "the arguments are not valid JSON: " + args.error().text;
   if (!args->is_object()) return fmt::format("the arguments: expected an object, found {}", kind_name(*args));
-  return graph_ ? schema::check(*graph_, *args) : std::nullopt;
+  return graph_ ? schema::check(*graph_, *args, values) : std::nullopt;
 }
 
 bool ArgumentSchema::promises(std::string_view pointer) const {

@@ -23,7 +23,8 @@ namespace ratchet {
 
 namespace schema {
 struct Graph;
-}
+enum class Values;
+}  // namespace schema
 
 /// A compiled schema. Immutable and cheap to copy; used from any thread. A default one takes every object.
 class ArgumentSchema {
@@ -38,6 +39,8 @@ class ArgumentSchema {
   /// JSON pointers and what was expected, the first three faults at most, at most
   /// limits::schema_message_bytes_max bytes. Arguments that would take too long to check do not fit.
   std::optional<std::string> check(std::string_view args_json) const;
+  /// As `check`, but the message has no value of the arguments in it: for tools of which some are hidden.
+  std::optional<std::string> check_unquoted(std::string_view args_json) const;
 
   /// Whether the schema promises that every object it accepts has a value at `pointer` (RFC 6901). A yes is
   /// certain; of what only anyOf, oneOf, if or a dependency would say there is none.
@@ -50,6 +53,8 @@ class ArgumentSchema {
 
  private:
   explicit ArgumentSchema(std::shared_ptr<const schema::Graph> graph) : graph_(std::move(graph)) {}
+
+  std::optional<std::string> check(std::string_view args_json, schema::Values values) const;
 
   std::shared_ptr<const schema::Graph> graph_;
 };

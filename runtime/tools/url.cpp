@@ -72,6 +72,7 @@ Result<Url> parse_url(std::string_view text) {
   const auto authority_at = url.scheme.size() + 3;
   url.path_at = std::min(text.find_first_of("/?#", authority_at), text.size());
   const auto authority = text.substr(authority_at, url.path_at - authority_at);
+  if (authority.find('@') != std::string_view::npos) return refuse("credentials do not stand in addresses");
   const auto colon = port_colon(authority);
   url.host = authority.substr(0, colon);
   std::transform(url.host.begin(), url.host.end(), url.host.begin(), [](char c) {

@@ -115,6 +115,15 @@ TEST_F(IdentityTest, AServiceThatRepeatsTheCredentialIsNotQuoted) {
   expect_no_secret(run);
 }
 
+TEST_F(IdentityTest, ADevelopmentTokenIsCutOutToo) {
+  make([](const ConnectorCall& call) {
+    return answered(200, call.headers.back().second + ", not dev:adam or dev:ad");
+  });
+  const RunId run = start({}, "dev:ada");
+  test->wait_for_end(run);
+  EXPECT_THAT(events(run), HasSubstr("Bearer [the user's credential], not dev:adam or dev:ad"));
+}
+
 TEST_F(IdentityTest, WithoutATokenNothingIsSent) {
   make([](const ConnectorCall&) { return answered(200, "sent"); });
   const RunId run = start({}, "");

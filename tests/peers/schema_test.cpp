@@ -149,7 +149,7 @@ void judge(const std::string& file, const value& group, std::set<std::string>& s
   for (const auto& test : group.at("tests").get_array()) {
     const auto given = canonical(test.at("data"));
     ASSERT_TRUE(given) << name << ": " << given.error().text;
-    const auto fault = schema::check(**graph, *given);
+    const auto fault = schema::check(**graph, *given, schema::Values::quoted);
     EXPECT_EQ(!fault, test.at("valid").get_bool()) << name << ": " << text(test, "description") << "\n"
                                                    << group.at("schema") << "\n"
                                                    << test.at("data") << "\n"
@@ -195,7 +195,7 @@ TEST(SchemaPeer, AgreesWithAjvOnRandomSchemas) {
     ASSERT_TRUE(graph) << schema << "\n" << graph.error().text;
     for (std::size_t i = 0; i < given.size(); ++i) {
       if (verdicts[i].is_null()) continue;
-      const auto fault = schema::check(**graph, *canonical(given[i]));
+      const auto fault = schema::check(**graph, *canonical(given[i]), schema::Values::quoted);
       EXPECT_EQ(!fault, verdicts[i].get_bool()) << schema << "\n"
                                                 << given[i] << "\n"
                                                 << fault.value_or("fits");

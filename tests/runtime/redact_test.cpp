@@ -293,6 +293,12 @@ TEST(Redact, HidesWhatAToolHides) {
             R"({"call_id":"c","content":[{"head":"[redacted:tool]","type":"text"}]})");
   EXPECT_EQ(redaction.apply(R"({"call_id":"c","content":[{"type":"text","text":"all is well"}]})"),
             std::nullopt);
+  const auto noted = [](std::string_view args) {
+    return R"({"call_id":"c","content":[{"text":")" + std::string(edited_args_note) + std::string(args) +
+           R"(","type":"text"}]})";
+  };
+  EXPECT_EQ(redaction.apply(noted(R"({\"body\":\"x\"})")), noted(R"({\"body\":\"[redacted:tool]\"})"));
+  EXPECT_EQ(redaction.apply(noted(R"({\"body\":\"x)")), noted("[redacted:tool]"));  // it was cut
   EXPECT_EQ(redaction.apply(R"({"call_id":"c","edited_args":{"body":"x"}})"),
             R"({"call_id":"c","edited_args":{"body":"[redacted:tool]"}})");
   EXPECT_EQ(redaction.apply("{"), "[redacted:tool]");

@@ -242,10 +242,47 @@ TEST(Manifest, RefusesWhatMakesNoSense) {
       {"http", R"({"url":"https://api.example/{{/id}}","headers":[]})", bad, "/http/headers"},
       {"http", R"({"url":"https://api.example/{{/id}}","headers":{"X":1}})", bad, "/http/headers/X"},
       {"http", R"({"url":"https://api.example/{{/id}}","method":"GET","body":{}})", bad, "/http/body"},
+      {"http", R"({"url":"https://u:p@api.example/{{/id}}"})", bad, "/http/url"},
+      {"http",
+       R"({"url":"https://api.example/{{/id}}","headers":{"X-Api-Key":"1"}})",
+       bad,
+       "/http/headers/X-Api-Key"},
+      {"http",
+       R"({"url":"https://api.example/{{/id}}","headers":{"X":"ghp_0123456789abcdefghijABCDEFGHIJ012345"}})",
+       bad,
+       "/http/headers/X"},
   });
   EXPECT_EQ(parse_manifest("{").error().code, ErrorCode::invalid_json);
   EXPECT_EQ(parse_manifest(R"({"name":"a","name":"b"})").error().code, ErrorCode::invalid_json);
   EXPECT_EQ(parse_manifest("null").error().text, "expected an object, found null");
+}
+
+TEST(Manifest, KeepsWhatItWasPinnedWith) {
+  const auto text =
+      manifest({{"http", R"({"url":"https://api.example/{{/id}}","headers":{"X-Api-Key":"1"}})"}});
+  EXPECT_FALSE(parse_manifest(text));
+  EXPECT_TRUE(parse_manifest(text, ManifestOrigin::pinned));
+}
+
+TEST(Manifest, QuotesNoArgumentsOfAToolThatHidesSome) {
+  const auto schema =
+      R"({"type":"object","required":["id"],"properties":{"id":{"type":"string"},"n":{"type":"number","maximum":3,"multipleOf":2},"e":{"anyOf":[{"type":"string"},{"type":"array"}]}},"propertyNames":{"maxLength":4}})";
+  const auto open = parse_manifest(manifest({{"input_schema", schema}}));
+  const auto hiding = parse_manifest(manifest({{"input_schema", schema}, {"redact", R"(["/id"])"}}));
+  ASSERT_TRUE(open && hiding);
+  const auto fault = [](const ToolManifest& tool, std::string_view args) {
+    return argument_fault(tool, tool.schema, args).value_or("ok");
+  };
+  EXPECT_NE(fault(*open, R"({"id":987654321})").find("987654321"), std::string::npos);
+  for (const auto* args : {R"({"id":987654321})",
+                           R"({"id":"a","n":987654321})",
+                           R"({"id":"a","e":987654321})",
+                           R"({"id":"a","n":"987654321"})"}) {
+    EXPECT_NE(fault(*hiding, args), "ok") << args;
+    EXPECT_EQ(fault(*hiding, args).find("987654321"), std::string::npos) << fault(*hiding, args);
+  }
+  EXPECT_EQ(fault(*hiding, R"({"id":987654321})"), "/id: expected a string, found a number");
+  EXPECT_EQ(fault(*hiding, R"({"id":"a","n":2})"), "ok");
 }
 
 TEST(Manifest, RefusesAStatusCheckThatDoesNotFit) {

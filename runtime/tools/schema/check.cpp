@@ -133,8 +133,10 @@ bool Checker::number(const NumberRules& rules, const Subject& subject) const {
     if (does || !subject.faults) return does;
     std::string text;
     append_json_number(text, static_cast<double>(*bound));
-    return fault(subject,
-                 fmt::format("expected a number {} {}, found {}", relation, text, shown(subject.given)));
+    return fault(
+        subject,
+        fmt::format(
+            "expected a number {} {}, found {}", relation, text, subject.faults->shown(subject.given)));
   };
   const auto& [minimum, maximum, above, below, unit] = rules;
   Verdict verdict{subject};
@@ -143,10 +145,10 @@ bool Checker::number(const NumberRules& rules, const Subject& subject) const {
   verdict.add(holds(!above || number > *above, "above", above));
   verdict.add(holds(!below || number < *below, "below", below));
   if (unit && !is_multiple(decimal_of(subject.given), *unit))
-    verdict.add(
-        subject.faults &&
-        fault(subject,
-              fmt::format("expected a multiple of {}, found {}", text_of(*unit), shown(subject.given))));
+    verdict.add(subject.faults && fault(subject,
+                                        fmt::format("expected a multiple of {}, found {}",
+                                                    text_of(*unit),
+                                                    subject.faults->shown(subject.given))));
   return verdict.fits;
 }
 
@@ -221,7 +223,7 @@ bool Checker::one(const InPlaceRules& rules, const Subject& subject) {
 
 bool Checker::no_form(const std::vector<Child>& forms, const Subject& subject) {
   if (!subject.faults) return false;
-  std::vector<Faults> tried(forms.size());
+  std::vector<Faults> tried(forms.size(), Faults(subject.faults->values()));
   for (std::size_t i = 0; i < std::min(forms.size(), forms_compared); ++i) {
     (void)fits(*forms[i], subject.as(nullptr, &tried[i]));
   }
@@ -231,13 +233,13 @@ bool Checker::no_form(const std::vector<Child>& forms, const Subject& subject) {
   return false;
 }
 
-std::optional<std::string> check(const Graph& graph, const value& given) {
+std::optional<std::string> check(const Graph& graph, const value& given, Values values) {
   const Place root;
   Checker quick(limits::schema_steps_max);
   const bool fits = quick.fits(graph.root(), {given, root, nullptr, nullptr});
   if (quick.gave_up()) return "the arguments are too large to be checked";
   if (fits) return std::nullopt;
-  Faults faults;
+  Faults faults(values);
   Checker thorough(limits::schema_steps_max);
   (void)thorough.fits(graph.root(), {given, root, nullptr, &faults});
   return faults.empty() ? "the arguments do not fit the schema" : faults.message();

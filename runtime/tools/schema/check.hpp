@@ -16,7 +16,7 @@ namespace ratchet::schema {
 
 /// Nothing if `given` fits. Otherwise what is wrong with it, as in `Faults::message`; also if to tell takes
 /// more than limits::schema_steps_max steps, or schemas nested deeper than limits::schema_depth_max.
-std::optional<std::string> check(const Graph& graph, const boost::json::value& given);
+std::optional<std::string> check(const Graph& graph, const boost::json::value& given, Values values);
 
 /// One value on its way through the schemas.
 struct Subject {

@@ -91,7 +91,7 @@ bool Checker::member(const Node& node, std::string_view name, const value& given
 
 bool Checker::name_of_member(const Node& node, std::string_view name, const Subject& subject) {
   const value given(boost::json::string_view(name.data(), name.size()));
-  Faults faults;
+  Faults faults(subject.faults ? subject.faults->values() : Values::quoted);
   const Place root;
   if (fits(*node.object->names, {given, root, nullptr, subject.faults ? &faults : nullptr})) return true;
   return subject.faults &&

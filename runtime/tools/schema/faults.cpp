@@ -50,8 +50,8 @@ std::string expected(const Node& node) {
   return text.empty() ? "a value" : text;
 }
 
-std::string shown(const boost::json::value& given) {
-  if (given.is_object() || given.is_array()) return std::string(kind_name(given));
+std::string Faults::shown(const boost::json::value& given) const {
+  if (values_ == Values::named || given.is_object() || given.is_array()) return std::string(kind_name(given));
   std::string json;
   append_json(json, given);
   return given.is_string() ? "the string " + cut(json, 40) : cut(json, 40);

@@ -26,11 +26,18 @@ std::string cut(std::string_view text, std::size_t bytes_max);
 
 /// "a string or null", "one of 1, 2", "a value"; seen through references.
 std::string expected(const Node& node);
-/// `the string "x"`, "an array", "1".
-std::string shown(const boost::json::value& given);
+/// How a fault tells of the value that is wrong: `the string "x"`, "1" – or "a string", "a number", where
+/// what tools are called with is hidden from some who read the message.
+enum class Values { quoted, named };
 
 class Faults {
  public:
+  explicit Faults(Values values) : values_(values) {}
+
+  Values values() const { return values_; }
+
+  std::string shown(const boost::json::value& given) const;
+
   /// The kind of value is wrong, or the value is none of a list: the first thing to be said of it.
   void add_wrong_value(const Place& place, std::string expected, const boost::json::value& given);
   void add(const Place& place, std::string_view text);
@@ -58,6 +65,7 @@ class Faults {
   /// How far a form is from the value at that depth: small is near.
   std::size_t distance(std::size_t depth) const;
 
+  Values values_;
   std::vector<Fault> faults_;
 };
 
