@@ -1,7 +1,9 @@
 #include "runtime/event/json.hpp"
 
 #include "runtime/event/fields.hpp"
+#include "runtime/json/utf8.hpp"
 #include "runtime/json/writer.hpp"
+#include "runtime/limits.hpp"
 
 namespace ratchet {
 
@@ -65,7 +67,9 @@ class JsonWriter {
       (*this)(0, "artifact_id", block.artifact->id);
       (*this)(0, "bytes", block.artifact->bytes);
       (*this)(0, "sha256", block.artifact->sha256);
-      (*this)(0, "head", block.artifact->head);
+      // What was said is shown to the model whole; here the artifact has the rest.
+      const std::string& head = block.artifact->head;
+      (*this)(0, "head", head.substr(0, utf8_cut(head, limits::inline_bytes_max)));
     } else {
       (*this)(0, block.type == BlockType::image ? "data" : "text", block.text);
     }

@@ -11,6 +11,7 @@
 namespace ratchet {
 
 std::string artifact_text(const ArtifactRef& artifact) {
+  if (artifact.head.size() == artifact.bytes) return artifact.head;
   return fmt::format(
       "{}\n[These are the first {} of {} bytes. Read on with artifact_read, or look for something with "
       "artifact_search: artifact_id \"{}\".]",

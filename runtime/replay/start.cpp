@@ -156,7 +156,7 @@ Decided start_replay(const RunId& run_id, std::vector<Event> events, Stamp& stam
   state.run_id = run_id;
   auto& started = std::get<RunStarted>(events.front().payload);
   started.root_run_id = run_id;
-  const std::size_t shown = std::size_t{started.result_cap_tokens} * limits::bytes_per_token_shown;
+  const Shown shown = shown_of_words(started);
   std::uint32_t n = 0;  // what is taken over has the numbers of the record, under other ids
   for (Block& block : started.input) {
     auto artifact = spill(block, n + 1, shown, stamp);

@@ -12,10 +12,6 @@ namespace ratchet {
 
 namespace {
 
-std::size_t shown_bytes(const RunStarted& started) {
-  return std::size_t{started.result_cap_tokens} * limits::bytes_per_token_shown;
-}
-
 /// One overload for each input. Each writes the events that follow directly; what follows from those is
 /// `go_on`.
 class Decider {
@@ -38,6 +34,7 @@ class Decider {
         draft_.finish(StopReason::pause_expired, "nobody answered in time");
       return {};
     }
+    if (const auto at = seconds_warning_at(state_); at && draft_.now() >= *at) draft_.warn();
     draft_.end_waits();
     const auto due = next_due_of_deadline();
     if (due && draft_.now() >= *due) draft_.finish(StopReason::time_limit);
@@ -105,7 +102,7 @@ class Decider {
     if (state_.messages_pending >= limits::messages_pending_max ||
         state_.keyed_messages.size() >= limits::messages_keyed_max)
       return fail(ErrorCode::too_many_requests, "the run has too many messages that it has not read yet");
-    draft_.emit(MessageReceived{draft_.stored(message.content, shown_bytes(draft_.started())),
+    draft_.emit(MessageReceived{draft_.stored(message.content, shown_of_words(draft_.started())),
                                 message.from,
                                 message.idempotency_key,
                                 hash});
@@ -141,7 +138,7 @@ class Decider {
     if (!found || found->stage != CallStage::unknown) return resolve_again(resolve, found != nullptr);
     if (auto open = must_be_open(); !open) return open;
     const OpenCall call = *found;
-    const Content result = draft_.stored(resolve.result, shown_bytes(draft_.started()));
+    const Content result = draft_.stored(resolve.result, shown_of_results(draft_.started()));
     draft_.emit(CallResolved{resolve.call_id, resolve.outcome, resolve.by, result});
     draft_.decision.accepted_seq = state_.last_seq;
     if (resolve.outcome == CallOutcome::happened) {

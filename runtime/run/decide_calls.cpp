@@ -261,8 +261,7 @@ void Draft::settle(
   result.order = state.results_of_batch + 1;
   for (const Block& block : content)
     result.bytes += block.artifact ? block.artifact->bytes : block.text.size();
-  result.content =
-      stored(std::move(content), std::size_t{started().result_cap_tokens} * limits::bytes_per_token_shown);
+  result.content = stored(std::move(content), shown_of_results(started()));
   for (const Block& block : result.content)
     result.cut_at += block.artifact ? block.artifact->head.size() : block.text.size();
   if (const OpenCall* call = state.find_call(call_id)) {
@@ -270,7 +269,8 @@ void Draft::settle(
       if (!text.empty()) result.content.push_back({BlockType::text, std::move(text), {}, {}});
     };
     if (call->approval && call->approval->edited && status != ToolStatus::cancelled)
-      note(fmt::format("Note: a person changed the arguments before this call ran, to {}",
+      note(fmt::format("{}{}",
+                       edited_args_note,
                        std::string_view(call->args.text)
                            .substr(0, utf8_cut(call->args.text, limits::edited_args_shown_bytes))));
     if (call->repeats > 0 && !is_repeatable(rules, call->tool))

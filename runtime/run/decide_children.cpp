@@ -149,7 +149,7 @@ void Draft::child_ended(const input::ChildEnded& ended) {
   finished.used = ended.used;
   finished.waited_us = ended.waited_us;
   finished.result = stored(text_content(end_text(ended, asked ? asked->agent_id : "that was started")),
-                           std::size_t{started().result_cap_tokens} * limits::bytes_per_token_shown);
+                           shown_of_results(started()));
   const Content result = finished.result;
   emit(std::move(finished));
   const bool answered = ended.stop_reason == StopReason::final_answer;

@@ -5,6 +5,7 @@
 #include "runtime/context/window.hpp"
 #include "runtime/limits.hpp"
 #include "runtime/run/draft.hpp"
+#include "runtime/run/outstanding.hpp"
 
 namespace ratchet {
 
@@ -59,21 +60,6 @@ std::string late_text(const RunState& state, std::int64_t steps_left, Timestamp 
   return text;
 }
 
-/// Emits a warning for each budget of which four fifths are used, once.
-void warn(Draft& draft) {
-  const RunState& state = draft.state;
-  const Budgets& budgets = draft.started().budgets;
-  const auto check = [&](BudgetKind which, std::int64_t used, std::int64_t limit) {
-    const bool warned = state.warned & (1u << static_cast<unsigned>(which));
-    if (!warned && limit > 0 && used >= limit - limit / 5) draft.emit(BudgetWarning{which, used, limit});
-  };
-  check(BudgetKind::steps, state.steps_taken(), budgets.max_steps);
-  check(BudgetKind::tokens, state.tokens_taken(), budgets.max_tokens);
-  check(BudgetKind::usd, state.usd_taken().nano, budgets.max_usd.nano);
-  const std::int64_t seconds = (draft.now().us - state.created_at.us - state.paused_us) / 1'000'000;
-  check(BudgetKind::seconds, seconds, budgets.max_seconds);
-}
-
 Report report_of(const RunState& state, StopReason reason, std::string_view error) {
   Report report;
   report.steps = state.step;
@@ -96,6 +82,21 @@ Report report_of(const RunState& state, StopReason reason, std::string_view erro
 }
 
 }  // namespace
+
+void Draft::warn() {
+  const Budgets& budgets = started().budgets;
+  const auto check = [&](BudgetKind which, std::int64_t used, std::int64_t limit) {
+    const bool warned = state.warned & (1u << static_cast<unsigned>(which));
+    if (!warned && limit > 0 && used >= limit - limit / 5) emit(BudgetWarning{which, used, limit});
+  };
+  check(BudgetKind::steps, state.steps_taken(), budgets.max_steps);
+  check(BudgetKind::tokens, state.tokens_taken(), budgets.max_tokens);
+  check(BudgetKind::usd, state.usd_taken().nano, budgets.max_usd.nano);
+  const std::int64_t seconds = (now().us - state.created_at.us - state.paused_us) / 1'000'000;
+  if (started().rules_version < 2) return check(BudgetKind::seconds, seconds, budgets.max_seconds);
+  if (const auto at = seconds_warning_at(state); at && now() >= *at)
+    emit(BudgetWarning{BudgetKind::seconds, seconds, budgets.max_seconds});
+}
 
 void Draft::go_on() {
   if (state.finished() || state.pause || state.cancel) return;
@@ -121,7 +122,7 @@ void Draft::request_model() {
   if (steps_left < 0) return finish(StopReason::step_limit);
   if (now() >= state.deadline_at) return finish(StopReason::time_limit);
   if (run.pre_model_hooks && !is_cleared()) return;
-  warn(*this);
+  warn();
 
   ModelRequested& requested = asking.requested;
   requested.attempt = new_step ? 1 : state.model.number + 1;

@@ -1,5 +1,8 @@
 #include "runtime/run/draft.hpp"
 
+#include <algorithm>
+#include <limits>
+
 #include "runtime/json/utf8.hpp"
 #include "runtime/limits.hpp"
 
@@ -17,26 +20,43 @@ void Draft::emit(Payload payload, std::uint32_t step) {
   decision.events.push_back(std::move(event));
 }
 
-std::optional<Blob> spill(Block& block, std::uint32_t n, std::size_t shown_bytes, Stamp& stamp) {
+Shown shown_of_results(const RunStarted& started) {
+  const std::size_t cap = std::size_t{started.result_cap_tokens} * limits::bytes_per_token_shown;
+  return {std::min(cap, limits::inline_bytes_max), cap};
+}
+
+Shown shown_of_words(const RunStarted& started) {
+  Shown shown = shown_of_results(started);
+  if (started.rules_version < 2) return shown;
+  shown.whole = limits::inline_bytes_max;
+  // A run that can start others may leave it to them.
+  const bool reads_on = std::ranges::any_of(started.tools, [](const PinnedTool& tool) {
+    return tool.name == "artifact_read" || tool.name == "artifact_search" || tool.name == "spawn_agent";
+  });
+  if (!reads_on) shown.head = std::numeric_limits<std::size_t>::max();
+  return shown;
+}
+
+std::optional<Blob> spill(Block& block, std::uint32_t n, const Shown& shown, Stamp& stamp) {
   // An image is shown whole or not at all, so it stays in its append.
   if (block.artifact || block.type == BlockType::image) return std::nullopt;
-  if (block.text.size() <= std::min(shown_bytes, limits::inline_bytes_max)) return std::nullopt;
+  if (block.text.size() <= shown.whole) return std::nullopt;
   ArtifactRef ref;
   ref.id = ArtifactId::make(stamp);
   ref.n = n;
   ref.bytes = block.text.size();
   ref.sha256 = sha256(block.text);
-  ref.head = block.text.substr(0, utf8_cut(block.text, shown_bytes));
+  ref.head = block.text.substr(0, utf8_cut(block.text, shown.head));
   Blob blob{ref, std::move(block.text)};
   block.text.clear();
   block.artifact = std::move(ref);
   return blob;
 }
 
-Content Draft::stored(Content content, std::size_t shown_bytes) {
+Content Draft::stored(Content content, const Shown& shown) {
   std::uint32_t n = state.blobs;
   for (Block& block : content) {
-    auto blob = spill(block, n + 1, shown_bytes, stamp);
+    auto blob = spill(block, n + 1, shown, stamp);
     if (!blob) continue;
     ++n;
     decision.blobs.push_back(std::move(*blob));

@@ -9,6 +9,12 @@
 
 namespace ratchet {
 
+/// How much of a text the model is shown.
+struct Shown {
+  std::size_t whole = 0;  ///< texts of so many bytes stand as they are; longer ones become artifacts
+  std::size_t head = 0;   ///< of those
+};
+
 class Draft {
  public:
   Draft(const Rules& rules, const RunState& state, const Context& context, Stamp stamp)
@@ -29,8 +35,11 @@ class Draft {
   /// Adds an event and folds it. `step` other than 0 opens that step.
   void emit(Payload payload, std::uint32_t step = 0);
 
-  /// Large text becomes an artifact whose head is `shown_bytes` long.
-  Content stored(Content content, std::size_t shown_bytes);
+  /// A warning for each budget of which four fifths are used, once.
+  void warn();
+
+  /// Large text becomes an artifact.
+  Content stored(Content content, const Shown& shown);
 
   // --- the loop, one step at a time (decide_loop.cpp)
   /// Goes on from wherever the run stands, as far as it goes without the world: at the end of every decision.
@@ -145,9 +154,15 @@ class Draft {
   void resume_if_decided();
 };
 
-/// Takes the block's text out where it is longer than `shown_bytes`, leaving a reference to artifact `n` of
+/// Of a tool's result.
+Shown shown_of_results(const RunStarted& started);
+/// Of what a person, or the run above, says: what stands inline whole, the rest as of results where the run
+/// can read on, and whole where it cannot.
+Shown shown_of_words(const RunStarted& started);
+
+/// Takes the block's text out where it is longer than is shown whole, leaving a reference to artifact `n` of
 /// the run with the head that the model is shown.
-std::optional<Blob> spill(Block& block, std::uint32_t n, std::size_t shown_bytes, Stamp& stamp);
+std::optional<Blob> spill(Block& block, std::uint32_t n, const Shown& shown, Stamp& stamp);
 
 /// What `tokens` cost: what was read from and written to the cache at its own price, the rest at the price of
 /// input.

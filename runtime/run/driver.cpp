@@ -164,7 +164,6 @@ void RunDriver::committed() {
   if (done.given.token)
     actions_.push_back(action::Answer{done.given.token, Accepted{done.decision.accepted_seq}});
   actions_.push_back(action::Publish{std::move(done.decision.events)});
-  if (std::holds_alternative<input::UserToken>(done.given.input)) tell_children(done.given.input);
 }
 
 void RunDriver::refused(const Error& error, Timestamp now) {
@@ -334,13 +333,9 @@ void RunDriver::cancel_children() {
   if (std::exchange(children_cancelled_, true)) return;
   const RunCancelRequested& cancel = *state_.cancel;
   const bool by_itself = cancel.stop_reason.has_value();
-  tell_children(
-      input::Cancel{cancel.by, by_itself ? "the run that started this one has ended" : cancel.reason});
-}
-
-void RunDriver::tell_children(const Input& input) {
+  const input::Cancel told{cancel.by, by_itself ? "the run that started this one has ended" : cancel.reason};
   for (const RunId& child : open_children())
-    actions_.push_back(action::TellRun{child, input});
+    actions_.push_back(action::TellRun{child, told});
 }
 
 /// Of the questions that are started together, all but the last say that another one follows.

@@ -216,7 +216,6 @@ class RunDriver {
   void start(const Effect& effect);
   void start_call(const CallEffect& effect);
   void cancel_children();
-  void tell_children(const Input& input);
 
   DriverParts parts_;
   std::shared_ptr<const ToolBook> tools_;

@@ -53,7 +53,15 @@ std::optional<Timestamp> next_due(const RunState& state, Timestamp now) {
     if (call.not_before && *call.not_before > now) add_due(earliest, *call.not_before);
   }
   if (!is_acting(state)) add_due(earliest, state.deadline_at);
+  if (const auto at = seconds_warning_at(state)) add_due(earliest, *at);
   return earliest;
+}
+
+std::optional<Timestamp> seconds_warning_at(const RunState& state) {
+  const RunStarted& started = *state.started;
+  const bool warned = state.warned & (1u << static_cast<unsigned>(BudgetKind::seconds));
+  if (started.rules_version < 2 || warned || started.budgets.max_seconds <= 0) return std::nullopt;
+  return state.deadline_at.plus_ms(-started.budgets.max_seconds * (1'000 / 5));
 }
 
 bool is_acting(const RunState& state) {

@@ -22,6 +22,9 @@ std::vector<Effect> outstanding(const RunState& state, Timestamp now);
 /// outstanding then.
 std::optional<Timestamp> next_due(const RunState& state, Timestamp now);
 
+/// When four fifths of its seconds are used, if that has not been told yet. It moves with the deadline.
+std::optional<Timestamp> seconds_warning_at(const RunState& state);
+
 /// True if something is under way that the deadline does not cut off: a call that acts on the world ends by
 /// its own, a sub-agent has its deadline within this one. Then the run does.
 bool is_acting(const RunState& state);

@@ -9,7 +9,9 @@
 
 namespace ratchet {
 
-inline constexpr std::uint32_t newest_rules = 1;      ///< of `decide` and everything it asks
+/// Of `decide` and everything it asks. 2: what people and parents say is shown whole, whatever the cap of
+/// results; the budget of seconds is warned of at four fifths to the moment.
+inline constexpr std::uint32_t newest_rules = 2;
 inline constexpr std::uint32_t newest_assembler = 1;  ///< of the context and its rendering
 
 }  // namespace ratchet

@@ -39,7 +39,7 @@ Decided start_run(const RunId& run_id, RunStarted started, Stamp& stamp) {
   // There is no state to draft on yet: the content is stored as `Draft` does it, then the one event is made.
   Decided decision;
   std::uint32_t n = 0;
-  const std::size_t shown = std::size_t{started.result_cap_tokens} * limits::bytes_per_token_shown;
+  const Shown shown = shown_of_words(started);
   for (Block& block : started.input) {
     auto artifact = spill(block, n + 1, shown, stamp);
     if (!artifact) continue;

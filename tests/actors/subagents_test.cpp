@@ -188,23 +188,5 @@ TEST(Subagents, AChildThatIsCancelledIsAnErrorOfItsParentsCall) {
   EXPECT_EQ(tree.test.wait_for_end(root).stop_reason, StopReason::final_answer);
 }
 
-TEST(Subagents, AFreshTokenOfTheRootReachesItsChildren) {
-  Tree tree([](std::size_t depth, std::uint32_t step) -> std::optional<ModelOutcome> {
-    if (depth == 1) return std::nullopt;
-    return step == 1 ? spawns() : says("done");
-  });
-  const RunId root = tree.test.start()->run_id;
-  tree.models.wait_for_calls(1);
-  const auto accepted = tree.test.ask<Accepted>([&](Reply<Accepted> reply) {
-    tree.test.node->replace_user_token({"t", root, "secret", {"mail"}, std::nullopt, "ci"}, std::move(reply));
-  });
-  ASSERT_TRUE(accepted);
-  const RunId child = tree.child_of(root).run_id;
-  while (testing::Value(tree.test.types(child), testing::Not(testing::Contains("user_token.received"))))
-    std::this_thread::yield();
-  tree.models.answer(says("found"));
-  tree.test.wait_for_end(root);
-}
-
 }  // namespace
 }  // namespace ratchet

@@ -107,7 +107,8 @@ TEST(Briefing, IsAskedAgainForARepeatedAttemptOnceItsTimeHasCome) {
   story.pass_ms(1'000);
   EXPECT_EQ(story.is_due(), "");
   EXPECT_EQ(wanted(story), (Effects{BriefEffect{1, 2}}));
-  EXPECT_EQ(next_due(story.state(), story.now()), story.state().deadline_at) << "or it would be due for ever";
+  EXPECT_EQ(next_due(story.state(), story.now()), seconds_warning_at(story.state()))
+      << "or it would be due for ever";
   EXPECT_EQ(story.is_briefed(telling("now")), "model.requested");
   EXPECT_EQ(story.latest<ModelRequested>().attempt, 2u);
 }

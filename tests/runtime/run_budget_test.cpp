@@ -209,12 +209,38 @@ TEST(Budgets, WarnOfEachKindByItself) {
   EXPECT_EQ(story.latest<BudgetWarning>().used, 80);
 }
 
+TEST(Budgets, WarnOfTimeToTheMomentWhateverIsUnderWay) {
+  RunStory story(with({10, 200'000, 4, Usd{1'000'000'000}}));
+  story.begin();
+  const Timestamp due = story.now().plus_ms(3'200);
+  EXPECT_EQ(next_due(story.state(), story.now()), due);
+  story.pass_ms(3'199);
+  EXPECT_EQ(story.is_due(), "");
+  story.pass_ms(1);
+  EXPECT_EQ(story.is_due(), "budget.warning");
+  EXPECT_EQ(story.latest<BudgetWarning>().used, 3);
+  EXPECT_EQ(next_due(story.state(), story.now()), due.plus_ms(800));
+  story.replies({call_of("read")});
+  EXPECT_EQ(story.ends("call_1_1"), "tool.result model.requested") << "only once";
+}
+
+TEST(Budgets, WarnOfTimeByTheRulesARunBeganWith) {
+  RunState state;
+  auto started = std::make_shared<RunStarted>();
+  started->budgets.max_seconds = 10;
+  state.deadline_at = Timestamp{10'000'000};
+  state.started = started;
+  EXPECT_EQ(seconds_warning_at(state), Timestamp{8'000'000});
+  started->rules_version = 1;
+  EXPECT_EQ(seconds_warning_at(state), std::nullopt);
+}
+
 TEST(Budgets, EndARunWhoseTimeIsUp) {
   RunStory story;
   story.begin();
   const Amount reserved = story.latest<ModelRequested>().reserved;
   story.pass_ms(600'000);
-  EXPECT_EQ(story.is_due(), "model.failed run.finished");
+  EXPECT_EQ(story.is_due(), "budget.warning model.failed run.finished");
   EXPECT_TRUE(story.finished(StopReason::time_limit));
   EXPECT_EQ(story.latest<ModelFailed>().charged.total(), reserved.tokens);
   EXPECT_EQ(story.latest<ModelFailed>().retry_at, std::nullopt);
@@ -238,7 +264,7 @@ TEST(Budgets, DoNotCutOffACallThatActs) {
   story.begin();
   story.replies({call_of("publish"), call_of("read")});
   story.pass_ms(700'000);
-  EXPECT_EQ(story.is_due(), "") << "it ends by its own timeout";
+  EXPECT_EQ(story.is_due(), "budget.warning") << "it ends by its own timeout";
   EXPECT_EQ(next_due(story.state(), story.now()), std::nullopt);
   EXPECT_EQ(story.ends("call_1_1"), "tool.result");
   EXPECT_EQ(story.is_due(), "tool.result run.finished");

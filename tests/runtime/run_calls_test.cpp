@@ -102,8 +102,11 @@ TEST(Calls, OfWaitEndWithTheRunsTime) {
   RunStory story;
   story.begin();
   story.replies({call_of("wait", R"({"seconds":100000})")});
+  EXPECT_EQ(next_due(story.state(), story.now()), seconds_warning_at(story.state()));
+  story.pass_ms(480'000);
+  EXPECT_EQ(story.is_due(), "budget.warning");
   EXPECT_EQ(next_due(story.state(), story.now()), story.state().deadline_at);
-  story.pass_ms(600'000);
+  story.pass_ms(120'000);
   EXPECT_EQ(story.is_due(), "tool.result run.finished");
   EXPECT_TRUE(story.finished(StopReason::time_limit));
 }

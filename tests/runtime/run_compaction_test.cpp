@@ -456,7 +456,7 @@ TEST(Compaction, EndsWithTheRun) {
       EXPECT_EQ(story.has_stopped(), "run.finished");
     } else {
       story.pass_ms(1'000'000'000);
-      EXPECT_EQ(story.is_due(), "model.failed run.finished");
+      EXPECT_EQ(story.is_due(), "budget.warning model.failed run.finished");
     }
     EXPECT_TRUE(story.finished(cancelled ? StopReason::cancelled : StopReason::time_limit));
   }

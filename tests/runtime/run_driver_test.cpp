@@ -243,7 +243,7 @@ TEST(Driver, SetsItsTimerForARepeatedAttempt) {
   Driven run;
   run.begin();
   run.commit();
-  EXPECT_EQ(run.last<action::WakeAt>()->at, (*run).state().deadline_at);
+  EXPECT_EQ(run.last<action::WakeAt>()->at, seconds_warning_at((*run).state()));
   ModelFailure failure;
   failure.retry_after_ms = 2'000;
   run.give(input::ModelEnded{1, 1, {failure, 1, 1}});

@@ -2,6 +2,8 @@
 // a call and its result.
 
 #include "runtime/limits.hpp"
+#include "runtime/model/wire_dialects.hpp"
+#include "runtime/run/draft.hpp"
 #include "tests/runtime/run_story.hpp"
 
 namespace ratchet::stories {
@@ -100,6 +102,37 @@ TEST(Message, IsKnownByWhatWasSentEvenIfItBecameAnArtifact) {
   ASSERT_TRUE(story.latest<MessageReceived>().content.front().artifact);
   EXPECT_EQ(story.is_told(large, "key"), "");
   EXPECT_EQ(story.is_told(large + "y", "key"), "refused: idempotency_conflict");
+}
+
+TEST(Message, AndTheTaskAreShownWholeWhateverTheCapOfResults) {
+  Setting setting;
+  setting.result_cap_tokens = 10;
+  setting.input = std::string(10'000, 'i');
+  RunStory story(std::move(setting));
+  story.begin();
+  EXPECT_NE(request_text(story).find(std::string(10'000, 'i')), std::string::npos);
+  story.is_told(std::string(limits::inline_bytes_max, 'm'));
+  EXPECT_FALSE(story.latest<MessageReceived>().content.front().artifact);
+  // What does not stand inline is read with the tools for it, as a long result is.
+  story.is_told(std::string(limits::inline_bytes_max + 1, 'n'));
+  EXPECT_EQ(story.latest<MessageReceived>().content.front().artifact->head, std::string(40, 'n'));
+}
+
+TEST(Message, IsShownWholeToARunThatCannotReadOn) {
+  const auto shown = [](RunStarted started) {
+    Stamp stamp{Timestamp{1}, Entropy(std::array<std::uint8_t, 16>{})};
+    started.result_cap_tokens = 10;
+    Block block{BlockType::text, std::string(100'000, 'x'), {}, {}};
+    EXPECT_TRUE(spill(block, 1, shown_of_words(started), stamp));
+    return text_of(block);
+  };
+  RunStarted started;
+  EXPECT_EQ(shown(started), std::string(100'000, 'x'));
+  started.tools = {{"artifact_read", {}}};
+  EXPECT_EQ(shown(started).substr(0, 60), std::string(40, 'x') + "\n[These are the firs");
+  started.tools.clear();
+  started.rules_version = 1;
+  EXPECT_EQ(shown(started).substr(0, 60), std::string(40, 'x') + "\n[These are the firs") << "as it began";
 }
 
 TEST(Message, ToARunThatIsBeingCancelledIsRefused) {

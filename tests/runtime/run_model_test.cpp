@@ -162,9 +162,9 @@ TEST(ModelFailure, DoesNotOutliveTheRunsTime) {
   RunStory story;
   story.begin();
   story.fails(FailureClass::overloaded, 3'600'000);
-  EXPECT_EQ(next_due(story.state(), story.now()), story.state().deadline_at);
+  EXPECT_EQ(next_due(story.state(), story.now()), seconds_warning_at(story.state()));
   story.pass_ms(600'000);
-  EXPECT_EQ(story.is_due(), "run.finished");
+  EXPECT_EQ(story.is_due(), "budget.warning run.finished");
   EXPECT_TRUE(story.finished(StopReason::time_limit));
 }
 

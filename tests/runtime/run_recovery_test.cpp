@@ -169,7 +169,7 @@ TEST(Recovery, EndsAPauseThatExpiredMeanwhile) {
 TEST(Recovery, StopsARunWhoseTimePassedMeanwhile) {
   Called story({call_of("read")});
   story.pass_ms(600'000);
-  EXPECT_EQ(story.recovers(), "tool.planned tool.result run.finished");
+  EXPECT_EQ(story.recovers(), "tool.planned budget.warning tool.result run.finished");
   EXPECT_TRUE(story.finished(StopReason::time_limit)) << "time spent crashed counts";
 }
 

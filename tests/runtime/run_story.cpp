@@ -100,6 +100,8 @@ RunStory::RunStory(Setting setting) : agent_(make_agent(setting)) {
   started.agent_id = "worker";
   started.agent_version = 1;
   started.agent_digest = agent_->definition.digest;
+  for (const ToolManifest& tool : agent_->tools)
+    started.tools.push_back({tool.name, tool.digest});
   started.model = setting.model;
   started.settings.max_output_tokens = setting.max_output_tokens;
   started.input = text_content(setting.input);
