@@ -207,7 +207,10 @@ struct CafNode::Parts {
     if (!claimed) return tl::unexpected(claimed.error());
     if (!*claimed) return std::nullopt;
     if ((*claimed)->fingerprint == command.fingerprint) return existing((*claimed)->run_id);
-    return fail(ErrorCode::idempotency_conflict, "the idempotency key was used with another request");
+    return fail(ErrorCode::idempotency_conflict,
+                fmt::format("the key was used before, with another request, for run {}",
+                            to_string((*claimed)->run_id)),
+                "/idempotency_key");
   }
 
   /// Commits a new run and takes it up.
@@ -293,7 +296,12 @@ struct CafNode::Parts {
     if (command.budgets) started->budgets = *command.budgets;
     started->deadline_at = stamp.at.plus_ms(started->budgets.max_seconds * 1'000);
     started->seed = draw_seed(stamp.entropy);
-    if (command.seed) started->seed = *command.seed;
+    if (command.seed) {
+      started->seed = *command.seed;
+      const auto& takes = started->model.sampling;
+      if (std::ranges::find(takes, "seed") != takes.end())
+        started->settings.seed = std::to_string(*command.seed);
+    }
     started->labels = command.labels;
     return started;
   }

@@ -46,7 +46,8 @@ bool Client::may(Role role) const {
 
 Result<Client> Clients::find(const Request& request) const {
   if (request.count("Authorization") != 1)
-    return fail(ErrorCode::unauthenticated, "expected one header `Authorization: Bearer <API key>`");
+    return fail(ErrorCode::unauthenticated,
+                "expected one header Authorization with the scheme Bearer and an API key");
   auto credentials = *request.header("Authorization");
   if (!same_ignoring_case(credentials.substr(0, scheme.size()), scheme))
     return fail(ErrorCode::unauthenticated, "expected the scheme Bearer");

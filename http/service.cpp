@@ -157,19 +157,21 @@ class Service::Impl {
         done(fail(ErrorCode::internal_error, "the request failed; the log knows more"));
       }
     };
-    if (!route.role) return task();
+    if (!route.roles) return task();
     if (!workers_.post(task))
       done(fail(ErrorCode::too_many_requests, "too many requests wait for an answer"));
   }
 
   /// Errors: unauthenticated, forbidden.
   Result<Client> admit(const Request& request, const Route& route) const {
-    if (!route.role) return Client{};
+    if (!route.roles) return Client{};
     auto client = options_.dev ? Result<Client>(dev_client()) : clients_.find(request);
-    if (client && !client->may(*route.role))
-      return fail(ErrorCode::forbidden,
-                  fmt::format("key '{}' does not have the role {}", client->id, name(*route.role)));
-    return client;
+    if (!client || std::ranges::any_of(route.roles->any, [&](Role role) { return client->may(role); }))
+      return client;
+    std::string wanted;
+    for (const Role role : route.roles->any)
+      wanted.append(wanted.empty() ? "" : " or ").append(name(role));
+    return fail(ErrorCode::forbidden, fmt::format("key '{}' does not have the role {}", client->id, wanted));
   }
 
   void refuse_method(const Request& request,

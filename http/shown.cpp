@@ -21,7 +21,7 @@ Sight sight_of(const Client& client, const Route& route) {
   if (client.may(Role::approve) && route.pattern.find("/approvals") != std::string_view::npos)
     return Sight::exact;
   const bool is_definition =
-      !route.role || route.pattern.starts_with("/v1/agents") || route.pattern.starts_with("/v1/tools");
+      !route.roles || route.pattern.starts_with("/v1/agents") || route.pattern.starts_with("/v1/tools");
   return is_definition ? Sight::values : Sight::all;
 }
 

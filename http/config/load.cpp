@@ -24,8 +24,9 @@ void anchor(std::string& path, const std::filesystem::path& folder) {
 Result<ServerConfig> load_config(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
-  // A folder opens, but does not read.
-  if (!file || !(text << file.rdbuf()))
+  // A folder opens, but does not read; an empty file reads, but nothing is written of it.
+  const bool is_empty = file.peek() == std::ifstream::traits_type::eof() && !file.bad() && file.is_open();
+  if (!is_empty && (!file || !(text << file.rdbuf())))
     return fail(ErrorCode::not_found, fmt::format("cannot read {}", path));
   auto config = parse_config(text.str());
   if (!config) return fail(config.error().code, in_file(path, config.error()), config.error().pointer);

@@ -132,8 +132,12 @@ void decide(Api& api, CallPtr call, Done done) {
 
 std::vector<Route> approval_routes() {
   return {
-      {"GET", "/v1/approvals", Role::read, {"status", "run_id", "limit", "cursor"}, now<list>},
-      {"GET", "/v1/runs/{run_id}/approvals/{approval_id}", Role::read, {}, now<get>},
+      {"GET",
+       "/v1/approvals",
+       Roles{Role::read, Role::approve},
+       {"status", "run_id", "limit", "cursor"},
+       now<list>},
+      {"GET", "/v1/runs/{run_id}/approvals/{approval_id}", Roles{Role::read, Role::approve}, {}, now<get>},
       {"POST", "/v1/runs/{run_id}/approvals/{approval_id}", Role::approve, {}, decide},
   };
 }

@@ -219,7 +219,8 @@ Result<Response> get(Api& api, const Call& call) {
 }  // namespace
 
 std::vector<Route> artifact_routes() {
-  return {{"GET", "/v1/artifacts/{artifact_id}", Role::read, {"offset", "limit"}, now<get>}};
+  return {
+      {"GET", "/v1/artifacts/{artifact_id}", Roles{Role::read, Role::audit}, {"offset", "limit"}, now<get>}};
 }
 
 }  // namespace ratchet

@@ -1,5 +1,6 @@
 #include "http/routes/bodies.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include <boost/json/value.hpp>
@@ -19,7 +20,9 @@ namespace {
 constexpr std::int64_t json_integer_max = (1ll << 53) - 1;  // beyond, JSON's numbers are not exact
 constexpr std::size_t reason_bytes_max = 1'024;
 constexpr std::size_t blocks_max = 1'000;
-constexpr std::size_t media_type_bytes_max = 128;
+/// What both providers take.
+constexpr std::array<std::string_view, 4> image_types = {
+    "image/png", "image/jpeg", "image/gif", "image/webp"};
 
 /// What a definition calls senseless (422) is a malformed request here.
 tl::unexpected<Error> as_request_error(Error error) {
@@ -50,16 +53,30 @@ Result<void> read_body(const Request& request, std::span<const FieldRule> rules,
   return read_object(*value, rules, fill);
 }
 
+bool is_base64(std::string_view text) {
+  const auto padding = text.ends_with("==") ? 2u : text.ends_with('=') ? 1u : 0u;
+  return text.size() % 4 == 0 &&
+         std::ranges::all_of(text.substr(0, text.size() - padding), [](unsigned char c) {
+           return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' ||
+                  c == '/';
+         });
+}
+
 Block read_block(ObjectReader reader) {
   Block block;
   block.type = reader.choice<BlockType>("type");
   if (block.type == BlockType::text) {
-    block.text = reader.text("text", 0, limits::request_bytes_max);
+    block.text = reader.text("text", 1, limits::request_bytes_max);
     for (const char* other : {"media_type", "data"})
       if (reader.has(other)) reader.refuse(ErrorCode::invalid_request, other, "a text has only text");
   } else {
-    block.media_type = reader.text("media_type", 1, media_type_bytes_max);
+    block.media_type = reader.text("media_type", 1, 64);
+    if (std::ranges::find(image_types, block.media_type) == image_types.end())
+      reader.invalid("media_type",
+                     fmt::format("media_type: expected one of {}", fmt::join(image_types, ", ")));
     block.text = reader.text("data", 1, limits::request_bytes_max);
+    if (!is_base64(block.text))
+      reader.invalid("data", "data: expected base64 (RFC 4648, 4), padded and in one piece");
     if (reader.has("text")) reader.refuse(ErrorCode::invalid_request, "text", "an image has data, no text");
   }
   return block;

@@ -126,7 +126,7 @@ Result<void> check_rules(const Export& file, const std::vector<Record>& records)
 
 Result<ImportRun> read_import(Api& api, const Call& call) {
   auto file = read_export(call.request.body);
-  if (!file) return tl::unexpected(file.error());
+  if (!file) return fail(ErrorCode::import_refused, file.error().text);
   ImportRun command;
   command.team = call.client.team;
   command.run_id = file->run_id;
@@ -153,6 +153,8 @@ void import_run(Api& api, std::shared_ptr<const Call> call, Done done) {
   auto command = read_import(api, *call);
   if (!command) return done(tl::unexpected(command.error()));
   api.node.import_run(std::move(*command), [done](Result<RunAccepted> accepted) {
+    if (!accepted && accepted.error().code == ErrorCode::conflict)
+      return done(fail(ErrorCode::import_refused, "a run of this id is here already"));
     if (!accepted) return done(tl::unexpected(accepted.error()));
     auto response = json_response(
         201, json_object([&](JsonObject& body) { body.text("run_id", to_string(accepted->run_id)); }));
@@ -165,7 +167,7 @@ void import_run(Api& api, std::shared_ptr<const Call> call, Done done) {
 
 std::vector<Route> export_routes() {
   return {
-      {"GET", "/v1/runs/{run_id}/export", Role::read, {"full"}, now<export_run>},
+      {"GET", "/v1/runs/{run_id}/export", Roles{Role::read, Role::audit}, {"full"}, now<export_run>},
       {"POST", "/v1/runs/import", Role::launch, {}, import_run},
   };
 }

@@ -105,9 +105,6 @@ void replay(Api& api, CallPtr call, Done done) {
   if (!row) return done(tl::unexpected(row.error()));
   auto body = read_replay(call->request);
   if (!body) return done(tl::unexpected(body.error()));
-  if (row->imported_at)
-    return done(
-        fail(ErrorCode::not_replayable, "the run was imported: it can be looked at here, and not run again"));
   if (body->user_token.empty()) return replay_as(api, *call, *row, std::move(*body), {}, std::move(done));
   const std::string token = body->user_token;
   with_user(api, token, done, [&api, call, row = *row, done, body = std::move(*body)](User user) {

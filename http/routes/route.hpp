@@ -55,10 +55,19 @@ struct Call {
 /// Answers a call: called exactly once, from any thread.
 using Done = std::function<void(Result<Response>)>;
 
+/// One of them is needed.
+struct Roles {
+  Roles(Role role) : any{role} {}  // NOLINT: most routes have one
+
+  Roles(Role role, Role other) : any{role, other} {}
+
+  std::vector<Role> any;
+};
+
 struct Route {
   std::string_view method;
   std::string_view pattern;                  ///< "/v1/runs/{run_id}"
-  std::optional<Role> role;                  ///< nothing: open to everybody
+  std::optional<Roles> roles;                ///< nothing: open to everybody
   std::vector<std::string_view> parameters;  ///< of the query; others are refused
   /// Called on a worker, so it may read the journal. Null: not part of this version.
   void (*handle)(Api& api, std::shared_ptr<const Call> call, Done done);

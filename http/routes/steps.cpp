@@ -150,7 +150,7 @@ Result<Response> response(Api& api, const Call& call) {
   });
   if (!read) return tl::unexpected(read.error());
   if (!reply)
-    return fail(ErrorCode::not_found,
+    return fail(*step > row->step ? ErrorCode::unknown_step : ErrorCode::not_found,
                 fmt::format("step {} of run {} has no reply", *step, to_string(row->run_id)));
   auto shown = shown_to(api, call, *row, std::move(*reply));
   if (!shown) return tl::unexpected(shown.error());
@@ -196,7 +196,7 @@ std::vector<Route> step_routes() {
   return {
       {"GET", "/v1/runs/{run_id}/steps", Role::read, {"limit", "cursor"}, now<list>},
       {"GET", "/v1/runs/{run_id}/steps/{step}/request", Role::audit, {"attempt"}, now<request>},
-      {"GET", "/v1/runs/{run_id}/steps/{step}/response", Role::read, {}, now<response>},
+      {"GET", "/v1/runs/{run_id}/steps/{step}/response", Roles{Role::read, Role::audit}, {}, now<response>},
       {"GET", "/v1/runs/{run_id}/verify", Role::read, {}, now<verify>},
   };
 }

@@ -43,6 +43,7 @@ Result<Sums> add_up(JournalReader& journal, RunQuery query, const std::vector<st
     const auto rows = journal.list(query);
     if (!rows) return tl::unexpected(rows.error());
     for (const auto& row : *rows) {
+      if (row.imported_at) continue;  // spent elsewhere
       std::vector<std::string> key;
       for (const auto group : groups)
         key.push_back(group_value(row, group));

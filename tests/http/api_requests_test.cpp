@@ -107,6 +107,8 @@ class KeyedApiTest : public ApiTest {
     add("reader", "default", {Role::read});
     add("launcher", "default", {Role::read, Role::launch});
     add("admin", "default", {Role::read, Role::launch, Role::approve, Role::audit, Role::admin});
+    add("decider", "default", {Role::approve});
+    add("auditor", "default", {Role::audit});
     add("stranger", "other", {Role::read, Role::launch, Role::approve, Role::audit, Role::admin});
   }
 
@@ -146,6 +148,17 @@ TEST_F(KeyedApiTest, ARoleIsNeededAndNamed) {
   EXPECT_EQ(get(run + "/steps/1/request", as("launcher")).status, 403);
   EXPECT_EQ(post(run + "/resume", "", as("launcher")).status, 403);
   EXPECT_EQ(post(run + "/cancel", "", as("reader")).status, 403);
+}
+
+TEST_F(KeyedApiTest, WhoDecidesAndWhoAuditsNeedNoOtherRole) {
+  const std::string run = "/v1/runs/run_01ARZ3NDEKTSV4RRFFQ69G5FAV";
+  EXPECT_EQ(get("/v1/approvals", as("decider")).status, 200);
+  EXPECT_EQ(get(run + "/approvals/apr_01ARZ3NDEKTSV4RRFFQ69G5FAV", as("decider")).status, 404);
+  EXPECT_EQ(get("/v1/runs", as("decider")).status, 403);
+  EXPECT_EQ(get(run + "/export?full=true", as("auditor")).code(), "unknown_run");
+  const auto reply = get("/v1/approvals", as("auditor"));
+  EXPECT_EQ(reply.code(), "forbidden");
+  EXPECT_NE(reply.text("detail").find("read or approve"), std::string::npos) << reply.raw.body;
 }
 
 TEST_F(KeyedApiTest, AnotherTeamsThingsAreNotThereOnAnyVerb) {
