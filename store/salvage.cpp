@@ -171,7 +171,7 @@ class Copier {
         continue;
       }
       to.put(Table::blobs, at.key(), {*value});
-      if (blob->in_file) file(run, layout::read_blob_number(at.key()));
+      if (blob->in_file) file(run, layout::read_blob_number(at.key()), *blob);
     }
   }
 
@@ -200,9 +200,12 @@ class Copier {
     if (*sealed) to.put(Table::secrets, layout::run_key(run), {**sealed});
   }
 
-  void file(const RunId& run, std::uint32_t n) {
+  void file(const RunId& run, std::uint32_t n, const layout::StoredBlob& blob) {
     std::error_code error;
-    const std::string from = BlobFiles(directories_.from, true).path(run, n);
+    const BlobFiles files(directories_.from, true);
+    if (const auto whole = files.read(run, n, blob, 0, blob.file_bytes); !whole)
+      return lost(fmt::format("a blob of {}: {}", to_string(run), whole.error().text));
+    const std::string from = files.path(run, n);
     const std::string to = BlobFiles(directories_.to, true).path(run, n);
     std::filesystem::create_directories(std::filesystem::path(to).parent_path(), error);
     std::filesystem::copy_file(from, to, std::filesystem::copy_options::overwrite_existing, error);

@@ -73,8 +73,7 @@ void EventPrinter::event(std::string_view type, const std::string& data) {
   auto& tools = tools_[run];
   if (type == "tool.requested") tools[event.text("call_id")] = event.text("tool");
   const bool was_live = shown_ > 0;
-  if (was_live) out_ << "\n";
-  shown_ = 0;
+  end_live();
   const auto text = event_text(type, event, tools);
   std::string words = event.is_json() ? text.line : data;
   if (!run.empty())
@@ -86,39 +85,53 @@ void EventPrinter::event(std::string_view type, const std::string& data) {
   out_.flush();
 }
 
-/// Whether the preview is shown; one of something else than before begins a new line.
-bool EventPrinter::is_live(const Fields& preview, const std::string& of) {
-  if (!style_.live || !preview.text("run_id").empty()) return false;  // several at once cannot be shown
-  if (of == live_) return true;
-  if (shown_ > 0) out_ << "\n";
-  shown_ = 0;
+/// A preview of something else than before begins a new line.
+void EventPrinter::begin_live(const std::string& of) {
+  if (of == live_) return;
+  end_live();
   live_ = of;
-  return true;
+}
+
+/// The next piece of it, indented as what stands below an event.
+void EventPrinter::live(std::string_view text) {
+  while (!text.empty()) {
+    const auto end = text.find('\n');
+    const auto line = text.substr(0, end == std::string_view::npos ? text.size() : end + 1);
+    if (line_begins_) out_ << "      ";
+    out_ << line;
+    line_begins_ = line.ends_with('\n');
+    text.remove_prefix(line.size());
+  }
+  out_.flush();
+}
+
+void EventPrinter::end_live() {
+  if (!line_begins_) out_ << "\n";
+  line_begins_ = true;
+  shown_ = 0;
 }
 
 void EventPrinter::delta(const std::string& data) {
   const Fields delta(data);
-  if (!is_live(delta, delta.text("step") + "/" + delta.text("attempt"))) return;
+  if (!style_.live || !delta.text("run_id").empty())
+    return;  // replies of several runs at once cannot be shown
+  begin_live(delta.text("step") + "/" + delta.text("attempt"));
   // What was shown before is not shown again; a gap cannot be closed, so it is left to the whole reply.
   const auto piece = delta.text("text");
   const auto begin = delta.number("index");
   if (begin > shown_ || begin + piece.size() <= shown_) return;
-  if (shown_ == 0) out_ << "      ";
-  out_ << harmless(std::string_view(piece).substr(shown_ - begin));
+  live(harmless(std::string_view(piece).substr(shown_ - begin)));
   shown_ = begin + piece.size();
-  out_.flush();
 }
 
 void EventPrinter::output(const std::string& data) {
   const Fields output(data);
-  if (!is_live(output, output.text("call_id") + "/" + output.text("attempt"))) return;
+  begin_live(output.text("run_id") + "/" + output.text("call_id") + "/" + output.text("attempt"));
   const auto piece = output.text("text");
   const auto begin = output.number("index");
   if (begin + piece.size() <= shown_) return;
-  if (shown_ == 0) out_ << "      ";
-  out_ << harmless(std::string_view(piece).substr(begin < shown_ ? shown_ - begin : 0));
+  live(harmless(std::string_view(piece).substr(begin < shown_ ? shown_ - begin : 0)));
   shown_ = begin + piece.size();
-  out_.flush();
 }
 
 }  // namespace ratchet::cli

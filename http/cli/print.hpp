@@ -37,7 +37,9 @@ class EventPrinter {
   void output(const std::string& data);
 
  private:
-  bool is_live(const Fields& preview, const std::string& of);
+  void begin_live(const std::string& of);
+  void live(std::string_view text);
+  void end_live();
   void line(std::uint64_t seq, const std::string& type, const std::string& words);
   void below(std::string_view text, std::size_t bytes_max);
 
@@ -46,6 +48,7 @@ class EventPrinter {
   std::map<std::string, std::map<std::string, std::string>> tools_;  // by run below and call id
   std::uint64_t shown_ = 0;                                          // bytes of the preview under way
   std::string live_;                                                 // of which reply or call it is
+  bool line_begins_ = true;                                          // of it
 };
 
 /// A JSON value as indented lines of `key: value`.

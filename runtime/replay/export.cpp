@@ -166,7 +166,7 @@ Result<Export> read_export(std::string_view bytes) {
   if (!std::holds_alternative<RunStarted>(records->front().events.front().payload))
     return refuse("its first event is not run.started");
   if (!std::holds_alternative<RunFinished>(records->back().events.back().payload))
-    return refuse("the run had not finished");
+    return fail(ErrorCode::not_replayable, "the run had not finished");
   if (auto whole = check_artifacts(file, *records); !whole) return tl::unexpected(whole.error());
   return file;
 }

@@ -379,7 +379,7 @@ Result<std::optional<Divergence>> decide_again(std::shared_ptr<const AgentVersio
   if (run.records.empty() || empty || !is<RunStarted>(run.records.front().events.front()))
     return fail(ErrorCode::import_refused, "the record does not begin with run.started, or has a hole");
   if (std::get<RunStarted>(run.records.front().events.front().payload).replay)
-    return fail(ErrorCode::import_refused, "the run is a replay itself: verify the run that it replays");
+    return fail(ErrorCode::not_replayable, "the run is a replay itself: verify the run that it replays");
   auto book = ToolBook::make(std::move(version));
   if (!book) return tl::unexpected(book.error());
   return Again(std::move(*book), run)();

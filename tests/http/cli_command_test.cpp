@@ -325,14 +325,19 @@ TEST(Print, ALiveReplyIsWrittenOnceHoweverItArrives) {
 }
 
 TEST(Print, WhatACommandWritesIsShownWhileItRuns) {
-  const Style live{.colour = false, .live = true};
-  const auto out = printed({{"tool.output", R"({"call_id":"c1","attempt":1,"index":0,"text":"1\n"})"},
-                            {"tool.output", R"({"call_id":"c1","attempt":1,"index":2,"text":"2\n"})"},
-                            {"tool.output", R"({"call_id":"c2","attempt":1,"index":7,"text":"joined late"})"},
-                            {"tool.result", R"({"seq":3,"call_id":"c1","status":"ok"})"}},
-                           live);
-  EXPECT_THAT(out, StartsWith("      1\n2\n\n      joined late\n"));
-  EXPECT_EQ(printed({{"tool.output", R"({"call_id":"c1","attempt":1,"index":0,"text":"1"})"}}), "");
+  // It was asked for: it is shown to a pipe too, and of runs below.
+  for (const bool live : {false, true}) {
+    const auto out =
+        printed({{"tool.output", R"({"call_id":"c1","attempt":1,"index":0,"text":"1\n"})"},
+                 {"tool.output", R"({"call_id":"c1","attempt":1,"index":2,"text":"2\n\n3"})"},
+                 {"tool.output", R"({"call_id":"c2","attempt":1,"index":7,"text":"joined late"})"},
+                 {"tool.output", R"({"run_id":"run_2","call_id":"c2","attempt":1,"index":0,"text":"below"})"},
+                 {"tool.result", R"({"seq":3,"call_id":"c1","status":"ok"})"}},
+                Style{.colour = false, .live = live});
+    EXPECT_THAT(
+        out,
+        StartsWith("      1\n      2\n      \n      3\n      joined late\n      below\n   3  tool.result"));
+  }
 }
 
 TEST(Print, AReplaySaysWhereItsEventsComeFrom) {

@@ -18,7 +18,7 @@ TEST(RecordedRuns, AreDecidedAgainTheSame) {
   EXPECT_EQ(*done, ExitStatus::done) << out.str();
 }
 
-TEST(RecordedRuns, ADamagedFileIsADifference) {
+TEST(RecordedRuns, ADamagedFileIsNoDifferenceAndNotPassedOver) {
   const auto directory = std::filesystem::path(testing::TempDir()) / "recorded_runs";
   std::filesystem::create_directories(directory);
   const auto any = std::filesystem::directory_iterator(RATCHET_SOURCE_DIR "/tests/golden/runs")->path();
@@ -28,8 +28,9 @@ TEST(RecordedRuns, ADamagedFileIsADifference) {
   std::ostringstream out;
   const auto done = verify_replays(out, {directory.string()});
   ASSERT_TRUE(done) << done.error().text;
-  EXPECT_EQ(*done, ExitStatus::ended_otherwise);
+  EXPECT_EQ(*done, ExitStatus::usage);
   EXPECT_THAT(out.str(), testing::HasSubstr("not a whole export"));
+  EXPECT_THAT(out.str(), testing::EndsWith("0 runs, 0 would be written otherwise; 1 files hold no run\n"));
   std::filesystem::remove_all(directory);
 }
 
