@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <pthread.h>
 
 #include "runtime/limits.hpp"
 
@@ -35,6 +36,7 @@ WriterCounters JournalWriter::counters() const {
 }
 
 void JournalWriter::run() {
+  pthread_setname_np(pthread_self(), "journal");
   std::vector<Commit> commits;
   std::vector<Done> waiting;
   std::unique_lock lock(mutex_);

@@ -27,6 +27,7 @@
 #include "http/service.hpp"
 #include "http/startup.hpp"
 #include "http/version.hpp"
+#include "runtime/descriptors.hpp"
 #include "runtime/json/object.hpp"
 #include "runtime/json/writer.hpp"
 #include "runtime/redact/redactor.hpp"
@@ -201,6 +202,17 @@ void warn_of(const ServerConfig& config, bool dev) {
     warn("user tokens are believed as they are (identity.mode dev): a client can act for any user");
 }
 
+/// Clients and calls that have to wait for descriptors look like a slow server.
+void warn_of_few(std::size_t files_max) {
+  if (files_max < limits::descriptors_advised)
+    write_log(
+        LogLevel::warning,
+        fmt::format("the system allows {} open files: clients' connections and calls that need more wait for "
+                    "each other; {} let all come that are allowed (ulimit -n, LimitNOFILE)",
+                    files_max,
+                    limits::descriptors_advised));
+}
+
 /// Tells where the server is: the file that others look into, and the connectors, which must not dial it.
 Result<void> announce(const ServerConfig& config, const ListenAddress& address, Transport& transport) {
   if (auto done = transport.forbid(to_string(address)); !done) return done;
@@ -238,7 +250,9 @@ int serve(const ServeOptions& options) {
   if (auto loaded = load_scenarios(scripted, config->models); !loaded)
     return complain(loaded.error(), misused);
   warn_of(*config, options.dev);
-  raise_descriptor_limit();
+  const auto files_max = raise_descriptor_limit();
+  warn_of_few(files_max);
+  Descriptors descriptors(files_max);
 
   auto journal = open_journal(*config, *node_key);
   if (!journal) return complain(journal.error(), failed);
@@ -251,7 +265,7 @@ int serve(const ServeOptions& options) {
   SystemClock clock;
   Metrics metrics;
   StoredCatalog catalog(**journal, configs_of(config->models), config->subagents_max_depth);
-  Transport transport;
+  Transport transport({.descriptors = &descriptors});
   CurlModelClient models(transport, scripted, clock, make_key_ring(config->models, std::move(keys->models)));
   CurlConnector connector(transport, config->private_hosts);
   if (!survivor) write_log(LogLevel::warning, survivor.error().text);
@@ -287,6 +301,7 @@ int serve(const ServeOptions& options) {
   }
   auto offered = service_options(*config, options.dev);
   offered.redactor = *redactor;
+  offered.descriptors = &descriptors;
   Service service({node, node.feed(), **journal, clock, catalog, metrics, *users}, std::move(offered));
   const auto port = service.start();
   if (!port) return complain(port.error(), failed);
@@ -304,6 +319,7 @@ int serve(const ServeOptions& options) {
   service.drain();
   node.drain(config->drain_timeout_ms);
   service.stop();
+  remove_listen_file(config->data_dir);
   return 0;
 }
 
@@ -348,9 +364,10 @@ int journal_verify(const cli::JournalOptions& options) {
   return report->whole() ? 0 : failed;
 }
 
+/// 1 says that something is broken; that nothing could be looked at is another matter.
 int audit(const cli::JournalOptions& options) {
   const auto report = audit_store(options.data_dir);
-  if (!report) return complain(report.error(), failed);
+  if (!report) return complain(report.error(), misused);
   if (options.metrics) {
     std::cout << audit_metrics(*report);
   } else if (options.json) {

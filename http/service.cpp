@@ -67,6 +67,7 @@ class Service::Impl {
         ServerOptions{.address = listen->host,
                       .port = listen->port,
                       .request_bytes_max = static_cast<std::size_t>(options_.request_bytes_max),
+                      .descriptors = options_.descriptors,
                       .on_error = [this](ErrorCode code,
                                          std::string text) { return refused(Error{code, std::move(text)}); }},
         [this](Request request, Respond respond) { handle(std::move(request), std::move(respond)); });

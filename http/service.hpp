@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "http/config/server_config.hpp"
+#include "runtime/descriptors.hpp"
 #include "runtime/journal.hpp"
 #include "runtime/node.hpp"
 #include "runtime/redact/redactor.hpp"
@@ -43,6 +44,7 @@ struct ServiceOptions {
   bool dev = false;                       ///< no key is needed, a foreign Host or Origin is refused
   std::vector<ClientKey> keys;
   std::int64_t request_bytes_max = limits::request_bytes_max;
+  Descriptors* descriptors = nullptr;  ///< as the server's
   /// What clients without the role audit are not shown.
   std::shared_ptr<const Redactor> redactor = Redactor::standard();
 };
@@ -57,8 +59,8 @@ class Service {
   /// Binds, listens, and returns the port. Errors: invalid_request, for an address that is none, cannot be
   /// bound, or is not loopback while `dev` is set or there are no keys.
   Result<std::uint16_t> start();
-  /// No new connections and no new runs (503 draining); idle connections are closed, event streams end with a
-  /// `retry:` line, requests under way are answered. Returns at once.
+  /// No new runs (503 draining); event streams end with a `retry:` line, all else is answered, each
+  /// connection once. Returns at once.
   void drain();
   /// Closes what is left and joins the threads. Nothing of `parts` is touched afterwards.
   void stop();

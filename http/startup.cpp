@@ -7,7 +7,6 @@
 #include <fstream>
 #include <future>
 #include <sstream>
-#include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
 
@@ -81,13 +80,6 @@ void StopSignals::wait() {
     sigwait(&set, &second);
     _exit(128 + second);
   }).detach();
-}
-
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);  // where it is refused, the old limit holds: fewer streams, none lost
 }
 
 void remove_listen_file(const std::string& data_dir) {

@@ -33,9 +33,6 @@ class StopSignals {
   bool came_ = false;
 };
 
-/// As many open files as the system allows: each stream of events is one.
-void raise_descriptor_limit();
-
 /// Removes what a server before has written there, which nobody answers any more. Called once the directory
 /// is ours.
 void remove_listen_file(const std::string& data_dir);

@@ -239,11 +239,14 @@ static_assert(idempotency_key_bytes_max + 64 < store_key_bytes_max);
 // --- the HTTP client
 // ------------------------------------------------------------------------------------------
 inline constexpr std::size_t reply_head_bytes_max = 64u << 10;  // all headers; more: the call fails
-inline constexpr std::size_t idle_connections_max = 4'096;      // kept for reuse; more: the oldest is closed
-inline constexpr std::int64_t reply_drain_ms = 1'000;           // for the end of a reply that is complete
-inline constexpr std::size_t drained_bytes_max = 64u << 10;     // of it; either reached: closed
-inline constexpr std::size_t scenarios_max = 1'000;        // of a file of a scripted model; more: refused
-inline constexpr std::size_t scenario_steps_max = 10'000;  // of one of them; more: refused
+inline constexpr std::size_t lane_calls_max = 128;  // on one pool of connections; more: another pool
+inline constexpr std::size_t calls_per_idle_connection =
+    4;                                                   // of a pool; more idle ones: the oldest is closed
+inline constexpr std::size_t other_descriptors = 1'024;  // of the process, kept from connections: they wait
+inline constexpr std::int64_t reply_drain_ms = 1'000;    // for the end of a reply that is complete
+inline constexpr std::size_t drained_bytes_max = 64u << 10;  // of it; either reached: closed
+inline constexpr std::size_t scenarios_max = 1'000;          // of a file of a scripted model; more: refused
+inline constexpr std::size_t scenario_steps_max = 10'000;    // of one of them; more: refused
 inline constexpr std::size_t scenario_text_bytes_max = 1u << 20;    // of one text; more: refused
 inline constexpr std::int64_t scenario_latency_ms_max = 3'600'000;  // more: refused
 inline constexpr std::int64_t scenario_chunks_max = 10'000;         // more: refused
@@ -252,14 +255,16 @@ inline constexpr std::int64_t scenario_chunks_max = 10'000;         // more: ref
 // ------------------------------------------------------------------------------------------
 inline constexpr std::size_t request_header_bytes_max = 16u << 10;  // more: 431 headers_too_large
 inline constexpr std::size_t connections_max = 16'384;              // more wait in the kernel's queue
-inline constexpr std::size_t requests_waiting_max = 4'096;          // for a worker; more: 429
-inline constexpr std::int64_t keep_alive_timeout_ms = 75'000;       // between two requests: closed
-inline constexpr std::int64_t header_timeout_ms = 10'000;           // from a request's first byte: 408
-inline constexpr std::int64_t body_timeout_ms = 60'000;             // from the end of its headers: 408
-inline constexpr std::int64_t write_timeout_ms = 30'000;            // without any progress: closed
-inline constexpr std::int64_t linger_timeout_ms = 2'000;            // for a client to read our last words
-inline constexpr std::size_t write_bytes_max = 64u << 10;           // of a stream, in one write
-inline constexpr std::size_t stream_slice_bytes = 32u << 10;  // of the journal, read at once for a stream
+inline constexpr std::size_t descriptors_advised =
+    3 * connections_max;  // for them and as many calls; less is told at the start
+inline constexpr std::size_t requests_waiting_max = 4'096;     // for a worker; more: 429
+inline constexpr std::int64_t keep_alive_timeout_ms = 75'000;  // between two requests: closed
+inline constexpr std::int64_t header_timeout_ms = 10'000;      // from a request's first byte: 408
+inline constexpr std::int64_t body_timeout_ms = 60'000;        // from the end of its headers: 408
+inline constexpr std::int64_t write_timeout_ms = 30'000;       // without any progress: closed
+inline constexpr std::int64_t linger_timeout_ms = 2'000;       // for a client to read our last words
+inline constexpr std::size_t write_bytes_max = 64u << 10;      // of a stream, in one write
+inline constexpr std::size_t stream_slice_bytes = 32u << 10;   // of the journal, read at once for a stream
 inline constexpr std::size_t stream_send_buffer_bytes = 128u << 10;  // what the kernel holds of a stream
 inline constexpr std::int64_t stream_heartbeat_ms = 10'000;
 inline constexpr std::int64_t events_page_max = 1'000;  // as JSON; more: 400

@@ -24,6 +24,8 @@ class CallbackGate {
   /// Called from any thread. After it returns `enter` answers false, for ever.
   void shut() { state_.store(State::shut); }
 
+  bool is_shut() const { return state_.load() == State::shut; }
+
   /// Enters, calls, leaves. Returns false if the gate is shut or was shut during the call.
   template <class Callback>
   bool pass(Callback&& callback) {

@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "runtime/limits.hpp"
 #include "runtime/result.hpp"
 
 namespace ratchet {
@@ -15,11 +16,6 @@ namespace {
 
 constexpr int events_max = 256;  // of one turn; more come in the next
 constexpr std::int64_t wait_ms_max = 60'000;
-
-/// Calls of a lane, before the next one is taken. Measured with 1,000 runs under way: libcurl's walks over
-/// its connections were 5 % of the server's CPU with one lane, and are half a percent with these.
-constexpr std::size_t lane_calls_max = 128;
-constexpr std::size_t lanes_max = 16;  // then all get more
 
 constexpr std::uint32_t bell_number = UINT32_MAX;  // of no lane
 
@@ -43,10 +39,11 @@ bool watch(int epoll, int operation, int fd, std::uint32_t events, std::uint32_t
 
 }  // namespace
 
-CurlLoop::CurlLoop(std::size_t idle_connections_max)
+CurlLoop::CurlLoop(std::size_t lane_calls_max, std::chrono::milliseconds lane_rest)
     : epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       bell_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
-      idle_connections_max_(idle_connections_max) {
+      lane_calls_max_(lane_calls_max),
+      lane_rest_(lane_rest) {
   RATCHET_ENSURE(epoll_ >= 0 && bell_ >= 0, "no file descriptors for the HTTP client");
   RATCHET_ENSURE(watch(epoll_, EPOLL_CTL_ADD, bell_, EPOLLIN, bell_number), "epoll does not take an eventfd");
   static const CURLcode global = curl_global_init(CURL_GLOBAL_DEFAULT);
@@ -65,28 +62,26 @@ void CurlLoop::close() {
 
 CurlLoop::Lane& CurlLoop::lane_for_next() {
   for (const auto& lane : lanes_)
-    if (lane->calls < lane_calls_max) return *lane;
-  if (lanes_.size() < lanes_max) return open_lane();
-  return **std::ranges::min_element(lanes_, {}, [](const auto& lane) { return lane->calls; });
+    if (lane->calls < lane_calls_max_) return *lane;
+  lanes_.push_back(std::make_unique<Lane>(Lane{epoll_, static_cast<std::uint32_t>(lanes_.size())}));
+  return *lanes_.back();
 }
 
-CurlLoop::Lane& CurlLoop::open_lane() {
-  lanes_.push_back(std::make_unique<Lane>(Lane{epoll_, static_cast<std::uint32_t>(lanes_.size())}));
-  Lane& lane = *lanes_.back();
+void CurlLoop::open(Lane& lane) const {
   lane.multi.reset(curl_multi_init());
   RATCHET_ENSURE(lane.multi != nullptr, "libcurl gives no multi handle");
   CURLM* multi = lane.multi.get();
-  const auto idle = std::max<std::size_t>(idle_connections_max_ / lanes_max, 1);
-  curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, static_cast<long>(idle));
+  const auto idle = lane_calls_max_ / limits::calls_per_idle_connection;
+  curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, static_cast<long>(lane_calls_max_ + idle));
   curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, on_socket);
   curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, &lane);
   curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, on_timer);
   curl_multi_setopt(multi, CURLMOPT_TIMERDATA, &lane);
-  return lane;
 }
 
 std::size_t CurlLoop::add(CURL* easy) {
   Lane& lane = lane_for_next();
+  if (!lane.multi) open(lane);
   const CURLMcode code = curl_multi_add_handle(lane.multi.get(), easy);
   RATCHET_ENSURE(code == CURLM_OK, curl_multi_strerror(code));
   ++lane.calls;
@@ -98,6 +93,7 @@ void CurlLoop::remove(CURL* easy, std::size_t number) {
   const CURLMcode code = curl_multi_remove_handle(lane.multi.get(), easy);
   RATCHET_ENSURE(code == CURLM_OK, curl_multi_strerror(code));
   --lane.calls;
+  lane.last_used = now_;
 }
 
 void CurlLoop::ring() {
@@ -107,8 +103,10 @@ void CurlLoop::ring() {
 }
 
 void CurlLoop::turn(std::optional<Time> until) {
-  for (const auto& lane : lanes_)
+  for (const auto& lane : lanes_) {
     if (lane->timer && (!until || *lane->timer < *until)) until = lane->timer;
+    if (const auto due = close_due(*lane); due && (!until || *due < *until)) until = due;
+  }
   std::array<epoll_event, events_max> events;
   const int count = ::epoll_wait(epoll_, events.data(), events_max, epoll_wait_ms(until));
   now_ = std::chrono::steady_clock::now();
@@ -126,9 +124,11 @@ void CurlLoop::turn(std::optional<Time> until) {
             ((event.events & (EPOLLERR | EPOLLHUP)) != 0 ? CURL_CSELECT_ERR : 0));
   }
   for (const auto& lane : lanes_) {
-    if (!lane->timer || *lane->timer > now_) continue;
-    lane->timer.reset();  // libcurl sets it anew where it needs one
-    lane->act(CURL_SOCKET_TIMEOUT, 0);
+    if (lane->timer && *lane->timer <= now_) {
+      lane->timer.reset();  // libcurl sets it anew where it needs one
+      lane->act(CURL_SOCKET_TIMEOUT, 0);
+    }
+    if (const auto due = close_due(*lane); due && *due <= now_) lane->close();
   }
 }
 
@@ -136,13 +136,28 @@ void CurlLoop::Lane::act(curl_socket_t socket, int events) {
   int running = 0;
   const CURLMcode code = curl_multi_socket_action(multi.get(), socket, events, &running);
   RATCHET_ENSURE(code == CURLM_OK, curl_multi_strerror(code));
+  acted = true;
+}
+
+std::optional<CurlLoop::Time> CurlLoop::close_due(const Lane& lane) const {
+  if (!lane.multi || lane.calls > 0) return std::nullopt;
+  return lane.last_used + lane_rest_;
+}
+
+void CurlLoop::Lane::close() {
+  multi.reset();
+  timer.reset();
+  acted = false;
 }
 
 std::pair<CURL*, CURLcode> CurlLoop::finished() {
   int left = 0;
-  for (const auto& lane : lanes_)
+  for (const auto& lane : lanes_) {
+    if (!lane->acted) continue;
     while (const CURLMsg* message = curl_multi_info_read(lane->multi.get(), &left))
       if (message->msg == CURLMSG_DONE) return {message->easy_handle, message->data.result};
+    lane->acted = false;
+  }
   return {nullptr, CURLE_OK};
 }
 

@@ -3,10 +3,11 @@
 // way: with a thousand slow streams that is the difference to curl_multi_poll, which looks at all of them
 // each time. Internal to the transport; belongs to its thread, `ring` excepted.
 //
-// To reuse a connection libcurl looks at all it has to that host, one after the other, busy ones too. So
-// calls are spread over lanes, a multi handle each with connections of its own: the first takes what comes
-// until it is busy, then the second. Few calls share the connections of one lane; thousands do not pay for
-// each other.
+// To reuse a connection libcurl looks at all it has to that host, one after the other, busy ones too; and
+// what it keeps at most counts the busy ones, so with too many of those each call would close the connection
+// of another. So calls are spread over lanes, a multi handle each with connections of its own: the first
+// takes what comes until it is full, then the second. Few calls share the connections of one lane; ten
+// thousand do not pay for each other. A lane that has rested for long closes its connections.
 
 #include <chrono>
 #include <cstdint>
@@ -23,8 +24,9 @@ class CurlLoop {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  /// `idle_connections_max`: kept for reuse, by all lanes together.
-  explicit CurlLoop(std::size_t idle_connections_max);
+  /// `lane_calls_max`: of one lane, which keeps a quarter as many idle connections beside them; `lane_rest`:
+  /// so long after its last call.
+  CurlLoop(std::size_t lane_calls_max, std::chrono::milliseconds lane_rest);
   ~CurlLoop();
 
   CurlLoop(const CurlLoop&) = delete;
@@ -57,19 +59,25 @@ class CurlLoop {
     int epoll;
     std::uint32_t number;
     std::size_t calls = 0;
-    std::optional<Time> timer = {};  ///< when libcurl wants to be called without an event
-    std::unique_ptr<CURLM, MultiDeleter> multi = {};
+    bool acted = false;                               ///< so it may have finished calls to tell
+    Time last_used = {};                              ///< when its last call left
+    std::optional<Time> timer = {};                   ///< when libcurl wants to be called without an event
+    std::unique_ptr<CURLM, MultiDeleter> multi = {};  ///< null: no connection either
 
     void act(curl_socket_t socket, int events);
+    void close();
   };
 
   static int on_socket(CURL*, curl_socket_t socket, int what, void* user, void*);
   static int on_timer(CURLM*, long timeout_ms, void* user);
   Lane& lane_for_next();
-  Lane& open_lane();
+  void open(Lane& lane) const;
+  /// When its connections are to be closed, if no call comes.
+  std::optional<Time> close_due(const Lane& lane) const;
 
   int epoll_, bell_;
-  const std::size_t idle_connections_max_;
+  const std::size_t lane_calls_max_;
+  const std::chrono::milliseconds lane_rest_;
   Time now_ = std::chrono::steady_clock::now();
   std::vector<std::unique_ptr<Lane>> lanes_;  ///< libcurl holds their addresses
 };

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <charconv>
 #include <sys/socket.h>
+#include <system_error>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -141,7 +143,18 @@ curl_socket_t on_dial(void* user, curlsocktype, curl_sockaddr* address) {
     exchange.dial_refusal = std::move(why);
     return CURL_SOCKET_BAD;
   }
-  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  const int socket = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  if (socket < 0) {
+    exchange.no_socket = errno;
+    return CURL_SOCKET_BAD;
+  }
+  ++exchange.context.descriptors.call_sockets;
+  return socket;
+}
+
+int on_close(void* user, curl_socket_t socket) {
+  --static_cast<Descriptors*>(user)->call_sockets;
+  return ::close(socket);
 }
 
 /// Header names and values go onto the wire as they are: what could end a line would be another header.
@@ -221,7 +234,8 @@ std::string_view HttpHead::header(std::string_view name) const {
   return {};
 }
 
-Easy make_easy(const TransportOptions& options) {
+Easy make_easy(ExchangeContext& context) {
+  const TransportOptions& options = context.options;
   Easy owner(curl_easy_init());
   RATCHET_ENSURE(owner != nullptr, "libcurl gives no handle");
   CURL* easy = owner.get();
@@ -245,7 +259,13 @@ Easy make_easy(const TransportOptions& options) {
   curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_read);
   curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_seek);
   curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_connected);
+  curl_easy_setopt(easy,
+                   CURLOPT_MAXAGE_CONN,
+                   static_cast<long>(std::max<std::int64_t>(options.idle_connection_ms / 1'000, 1)));
   curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_dial);
+  curl_easy_setopt(
+      easy, CURLOPT_CLOSESOCKETFUNCTION, on_close);  // a connection outlives the call it was made for
+  curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, &context.descriptors);
   return owner;
 }
 
@@ -324,6 +344,17 @@ bool Exchange::may_have_left() const {
   return sent > 0;
 }
 
+/// With the system's reason where a connection did not come about: no descriptor and no port look the same to
+/// libcurl.
+std::string Exchange::failure_text(CURLcode code) const {
+  std::string text = error_text[0] != '\0' ? error_text : curl_easy_strerror(code);
+  if (code != CURLE_COULDNT_CONNECT) return text;
+  long connect_errno = 0;
+  curl_easy_getinfo(easy.get(), CURLINFO_OS_ERRNO, &connect_errno);
+  const int reason = no_socket != 0 ? no_socket : static_cast<int>(connect_errno);
+  return reason == 0 ? text : fmt::format("{}: {}", text, std::generic_category().message(reason));
+}
+
 HttpEnd Exchange::end(CURLcode code) {
   if (verdict) {
     verdict->may_have_left = may_have_left();
@@ -333,8 +364,7 @@ HttpEnd Exchange::end(CURLcode code) {
   if (code == CURLE_OK && head_told) return {HttpEnd::Kind::complete, true};
   if (code == CURLE_OK)  // libcurl takes headers that end with the connection for a reply
     return {HttpEnd::Kind::broken, true, "the reply ended within its headers"};
-  const char* text = error_text[0] != '\0' ? error_text : curl_easy_strerror(code);
-  return {kind_of_failure(code, connected), may_have_left(), text};
+  return {kind_of_failure(code, connected), may_have_left(), failure_text(code)};
 }
 
 void Exchange::tell(const HttpEnd& end) {

@@ -15,6 +15,7 @@
 #include "http/client/deadlines.hpp"
 #include "http/client/dial_filter.hpp"
 #include "http/client/transport.hpp"
+#include "runtime/descriptors.hpp"
 
 namespace ratchet {
 
@@ -23,9 +24,13 @@ struct Exchange;
 /// What all exchanges of a transport share.
 struct ExchangeContext {
   explicit ExchangeContext(TransportOptions options_)
-      : options(std::move(options_)), loop(options.idle_connections_max) {}
+      : options(std::move(options_)),
+        descriptors(options.descriptors != nullptr ? *options.descriptors : unbounded),
+        loop(options.lane_calls_max, std::chrono::milliseconds(options.idle_connection_ms)) {}
 
   const TransportOptions options;
+  Descriptors unbounded{SIZE_MAX};
+  Descriptors& descriptors;
   CurlLoop loop;
   DialFilter dial_filter;
   Deadlines deadlines;
@@ -62,6 +67,7 @@ struct Exchange {
   std::uint64_t reply_bytes = 0;
   bool connected = false;          ///< the next thing libcurl does is to send the request
   std::string dial_refusal = {};   ///< why an address was not dialled; empty: none was refused
+  int no_socket = 0;               ///< the errno why there was none; 0: there was
   bool delivering = false;         ///< is in `context.delivered`
   std::optional<HttpEnd> verdict;  ///< decided by us, whatever libcurl makes of it
   Deadlines::Time first_byte_deadline = Deadlines::Time::max();
@@ -75,6 +81,7 @@ struct Exchange {
   Easy release();
   /// How it ended, libcurl having said `code`.
   HttpEnd end(CURLcode code);
+  std::string failure_text(CURLcode code) const;
   /// Whether the other side may have seen something of the request.
   bool may_have_left() const;
   /// Tells the end, once, unless the call was cancelled.
@@ -86,6 +93,6 @@ struct Exchange {
 };
 
 /// A handle with everything set that is the same for all requests.
-Easy make_easy(const TransportOptions& options);
+Easy make_easy(ExchangeContext& context);
 
 }  // namespace ratchet

@@ -1,6 +1,8 @@
 #include "http/client/transport.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <deque>
 #include <mutex>
 #include <pthread.h>
 #include <signal.h>
@@ -15,6 +17,7 @@ namespace ratchet {
 namespace {
 
 constexpr std::size_t spare_handles_max = 1'024;  // more are freed: a handle keeps some kilobytes
+constexpr std::chrono::milliseconds wait_for_descriptors{50};  // others may leave some without telling us
 
 }  // namespace
 
@@ -64,8 +67,10 @@ struct Transport::Impl {
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, nullptr);  // SIGPIPE from a TLS connection, above all
+    pthread_setname_np(pthread_self(), "calls");
     while (take_inbox()) {
-      context.loop.turn(context.deadlines.next());
+      begin_waiting();
+      context.loop.turn(next_due());
       tell_pauses();
       collect_finished();
       expire();
@@ -81,13 +86,29 @@ struct Transport::Impl {
       taken_started.swap(started);
       taken_cancelled.swap(cancelled);
     }
-    for (const Shared& exchange : taken_started)
-      begin(*exchange);
+    for (Shared& exchange : taken_started)
+      if (exchange->verdict)
+        begin(*exchange);
+      else
+        waiting.push_back(std::move(exchange));
     for (const Shared& exchange : taken_cancelled)
       finish(*exchange, {HttpEnd::Kind::stopped, true, "cancelled"});
     taken_started.clear();
     taken_cancelled.clear();
     return true;
+  }
+
+  /// In the order in which they came, as far as there are descriptors.
+  void begin_waiting() {
+    for (; !waiting.empty() && context.descriptors.call_fits(); waiting.pop_front())
+      if (!waiting.front()->gate.is_shut()) begin(*waiting.front());
+  }
+
+  std::optional<CurlLoop::Time> next_due() const {
+    const auto due = context.deadlines.next();
+    if (waiting.empty()) return due;
+    const auto look_again = std::chrono::steady_clock::now() + wait_for_descriptors;
+    return due ? std::min(*due, look_again) : look_again;
   }
 
   void begin(Exchange& exchange) {
@@ -96,6 +117,7 @@ struct Transport::Impl {
       return;
     }
     exchange.lane = context.loop.add(exchange.easy.get());
+    ++context.descriptors.calls;
   }
 
   void tell_pauses() {
@@ -145,15 +167,20 @@ struct Transport::Impl {
     }
     context.deadlines.remove(exchange.ticket, exchange.deadline);
     if (exchange.easy != nullptr) {
-      context.loop.remove(exchange.easy.get(), exchange.lane);
+      take_out(exchange);
       Easy handle = exchange.release();
       if (spare.size() < spare_handles_max) spare.push_back(std::move(handle));
     }
     if (exchange.sink != nullptr) exchange.tell(end);
   }
 
+  void take_out(Exchange& exchange) {
+    context.loop.remove(exchange.easy.get(), exchange.lane);
+    --context.descriptors.calls;
+  }
+
   Easy take_handle() {
-    if (spare.empty()) return make_easy(context.options);
+    if (spare.empty()) return make_easy(context);
     Easy handle = std::move(spare.back());
     spare.pop_back();
     return handle;
@@ -164,7 +191,7 @@ struct Transport::Impl {
     const std::lock_guard lock(mutex);
     for (auto& [ticket, exchange] : calls) {
       exchange->gate.shut();
-      if (exchange->easy != nullptr) context.loop.remove(exchange->easy.get(), exchange->lane);
+      if (exchange->easy != nullptr) take_out(*exchange);
       exchange->easy = nullptr;
     }
     spare.clear();
@@ -174,6 +201,7 @@ struct Transport::Impl {
   ExchangeContext context;
   std::vector<Easy> spare;
   std::vector<Shared> taken_started, taken_cancelled;
+  std::deque<Shared> waiting;  ///< for descriptors; those that were cancelled are passed over
 
   std::mutex mutex;
   std::unordered_map<Ticket, Shared> calls;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/descriptors.hpp"
 #include "runtime/limits.hpp"
 #include "runtime/model/client.hpp"
 #include "runtime/net/reach.hpp"
@@ -81,10 +82,16 @@ class HttpSink {
 };
 
 struct TransportOptions {
+  /// Borrowed. Calls for which it has none wait, without a deadline, before they begin; null: all begin at
+  /// once.
+  Descriptors* descriptors = nullptr;
   std::int64_t connect_timeout_ms = limits::connect_timeout_ms;
   std::int64_t idle_timeout_ms = limits::idle_timeout_ms;  ///< between two bytes of a reply's body
   std::int64_t drain_ms = limits::reply_drain_ms;          ///< how long a settled reply may still come in
-  std::size_t idle_connections_max = limits::idle_connections_max;
+  /// Calls that share a pool of connections; further calls get another pool.
+  std::size_t lane_calls_max = limits::lane_calls_max;
+  /// How long an idle connection is used again, and a pool kept that nobody uses.
+  std::int64_t idle_connection_ms = 118'000;
   std::string ca_file = {};  ///< PEM; empty: the system's certificates
 };
 

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
@@ -25,17 +24,7 @@ namespace asio = boost::asio;
 using Code = boost::system::error_code;
 using Tcp = asio::ip::tcp;
 
-constexpr std::size_t other_files = 256;  // the store's, the model connections', the log's
 constexpr auto accept_pause = std::chrono::milliseconds(50);
-
-/// Raises the limit of open files as far as it goes and returns it: thousands of connections need it.
-std::size_t raise_file_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1024;
-  rlimit raised{limit.rlim_max, limit.rlim_max};
-  if (::setrlimit(RLIMIT_NOFILE, &raised) == 0) return raised.rlim_cur;
-  return limit.rlim_cur;
-}
 
 std::string address_of(const sockaddr_storage& storage) {
   Tcp::endpoint endpoint;
@@ -51,12 +40,15 @@ class Server::Impl {
   Impl(ServerOptions options, Handler handler)
       : options_(std::move(options)),
         handler_(std::move(handler)),
+        descriptors_(options_.descriptors != nullptr ? *options_.descriptors : unbounded_),
         acceptor_(context_),
         timer_(context_),
         loop_(std::make_shared<Loop>(context_)),
-        sessions_{.options = options_, .handler = handler_, .loop = loop_, .on_closed = [this] {
-                    on_session_closed();
-                  }} {}
+        sessions_{.options = options_,
+                  .handler = handler_,
+                  .loop = loop_,
+                  .open_count = descriptors_.clients,
+                  .on_closed = [this] { on_session_closed(); }} {}
 
   ~Impl() { stop(); }
 
@@ -66,8 +58,6 @@ class Server::Impl {
     if (error)
       return fail(ErrorCode::invalid_request, fmt::format("'{}' is no numeric address", options_.address));
     if (auto bound = listen({address, options_.port}); !bound) return tl::unexpected(bound.error());
-    const auto files = std::max(raise_file_limit(), 2 * other_files);
-    connections_max_ = std::min(options_.connections_max, files - other_files);
     await_connection();
     work_.emplace(context_.get_executor());  // the thread goes on until `finish`
     thread_ = std::thread([this] { run(); });
@@ -89,7 +79,7 @@ class Server::Impl {
   }
 
   ServerCounts counts() const {
-    return {sessions_.open_count, sessions_.total_count, sessions_.stream_count};
+    return {descriptors_.clients, sessions_.total_count, sessions_.stream_count};
   }
 
  private:
@@ -119,7 +109,7 @@ class Server::Impl {
   }
 
   void await_connection() {
-    if (accepting_ || sessions_.draining || sessions_.open.size() >= connections_max_) return;
+    if (accepting_ || sessions_.stopping || sessions_.open.size() >= options_.connections_max) return;
     accepting_ = true;
     acceptor_.async_wait(Tcp::acceptor::wait_read, [this](Code error) {
       accepting_ = false;
@@ -128,7 +118,8 @@ class Server::Impl {
   }
 
   void accept_all() {
-    while (sessions_.open.size() < connections_max_ && !sessions_.draining) {
+    while (sessions_.open.size() < options_.connections_max && !sessions_.stopping) {
+      if (!descriptors_.client_fits()) return pause_accepting();
       sockaddr_storage from{};
       socklen_t length = sizeof(from);
       const int fd = ::accept4(acceptor_.native_handle(),
@@ -156,23 +147,23 @@ class Server::Impl {
   }
 
   void on_session_closed() {
-    if (stopping_ && sessions_.open.empty()) return finish();
+    if (sessions_.stopping && sessions_.open.empty()) return finish();
     await_connection();
   }
 
   void begin_drain() {
-    if (sessions_.draining) return;
     sessions_.draining = true;
-    Code ignored;  // it is closed either way
-    acceptor_.close(ignored);
     const auto open = sessions_.open;  // sessions leave it as they close
     for (const auto& session : open)
       session->drain();
   }
 
   void begin_stop() {
+    if (sessions_.stopping) return;
+    sessions_.stopping = true;
+    Code ignored;  // it is closed either way
+    acceptor_.close(ignored);
     begin_drain();
-    stopping_ = true;
     if (sessions_.open.empty()) return finish();
     timer_.expires_after(std::chrono::milliseconds(limits::linger_timeout_ms));
     timer_.async_wait([this](Code error) {
@@ -190,14 +181,15 @@ class Server::Impl {
 
   ServerOptions options_;
   Handler handler_;
+  Descriptors unbounded_{SIZE_MAX};
+  Descriptors& descriptors_;
   asio::io_context context_{1};
   Tcp::acceptor acceptor_;
   asio::steady_timer timer_;  ///< a pause of accepting, later the end of the patience at `stop`
   std::shared_ptr<Loop> loop_;
   Sessions sessions_;
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work_;
-  std::size_t connections_max_ = 0;
-  bool accepting_ = false, stopping_ = false;
+  bool accepting_ = false;
   std::thread thread_;
 };
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "http/server/message.hpp"
+#include "runtime/descriptors.hpp"
 #include "runtime/limits.hpp"
 #include "runtime/result.hpp"
 
@@ -18,6 +19,8 @@ struct ServerOptions {
   std::uint16_t port = 0;             ///< 0: any free one
   std::size_t request_bytes_max = limits::request_bytes_max;
   std::size_t connections_max = limits::connections_max;
+  /// Borrowed. Connections for which it has no place wait in the kernel's queue, too; null: it has always.
+  Descriptors* descriptors = nullptr;
   std::int64_t keep_alive_timeout_ms = limits::keep_alive_timeout_ms;
   std::int64_t header_timeout_ms = limits::header_timeout_ms;
   std::int64_t body_timeout_ms = limits::body_timeout_ms;
@@ -44,11 +47,11 @@ class Server {
 
   /// Listens and returns the port. Errors: invalid_request, if the address cannot be bound.
   Result<std::uint16_t> start();
-  /// No new connections; idle ones are closed, streams are told to end, requests under way are answered and
-  /// their connections closed after it. Returns at once.
+  /// Streams are told to end, and each connection, new ones too, is closed after its next answer. Returns at
+  /// once.
   void drain();
-  /// Drains, waits a moment for what is under way, closes the rest, and joins the thread. Called twice it
-  /// does nothing.
+  /// Takes no more connections and requests, drains, waits a moment for what is under way, closes the rest,
+  /// and joins the thread. Called twice it does nothing.
   void stop();
 
   ServerCounts counts() const;

@@ -53,7 +53,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   ~BeastSession() override { --sessions_.open_count; }
 
   void await_request() {
-    if (sessions_.draining) return close();
+    if (sessions_.stopping) return close();
     if (buffer_.capacity() > kept_buffer_bytes_max && buffer_.size() == 0) buffer_ = {};
     if (buffer_.size() > 0) return read_head();
     state_ = State::idle;
@@ -66,7 +66,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   }
 
   void drain() override {
-    if (state_ == State::idle) return close();
+    if (state_ == State::idle && sessions_.stopping) return close();
     if (body_ && state_ == State::stream) {
       body_->drain();
       if (!writing_) pump();

@@ -15,7 +15,8 @@ namespace ratchet {
 class Session {
  public:
   virtual ~Session() = default;
-  /// Ends soon: at once when idle, else after the answer under way. A stream is told to end.
+  /// Ends with the answer under way; a stream is told to end. Idle it goes on until the server stops, then it
+  /// ends at once.
   virtual void drain() = 0;
   /// Ends now.
   virtual void close() = 0;
@@ -26,10 +27,12 @@ struct Sessions {
   const ServerOptions& options;
   const Handler& handler;
   std::shared_ptr<Loop> loop;
+  std::atomic<std::size_t>& open_count;
   std::function<void()> on_closed;                         ///< a session has gone
   std::unordered_set<std::shared_ptr<Session>> open = {};  ///< owns them; `close` takes one out
-  bool draining = false;
-  std::atomic<std::uint64_t> open_count{0}, total_count{0}, stream_count{0};
+  bool draining = false;                                   ///< each connection has one more answer
+  bool stopping = false;                                   ///< and no more requests are read
+  std::atomic<std::uint64_t> total_count{0}, stream_count{0};
 };
 
 /// Takes over `fd`, a connected non-blocking socket.

@@ -24,6 +24,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/descriptors.hpp"
+
 namespace ratchet::fakes {
 
 class ByteServer {
@@ -74,6 +76,7 @@ class ByteServer {
 
   /// The n-th connection plays the n-th script, and all later ones the last.
   explicit ByteServer(std::vector<Script> scripts) : scripts_(std::move(scripts)) {
+    raise_descriptor_limit();
     listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;

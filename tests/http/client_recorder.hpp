@@ -118,4 +118,28 @@ inline std::string reply_with_length(std::string_view body, std::string_view sta
          "\r\n\r\n" + std::string(body);
 }
 
+struct Started {
+  std::shared_ptr<Record> record;
+  Transport::Ticket ticket;
+};
+
+inline Started start(Transport& transport,
+                     HttpRequest request,
+                     std::string settled_by = {},
+                     std::string stopped_by = {}) {
+  auto record = std::make_shared<Record>();
+  const auto ticket =
+      transport.start(std::move(request), std::make_unique<RecordingSink>(record, settled_by, stopped_by));
+  return {record, ticket};
+}
+
+/// A call that may be repeated.
+inline HttpRequest post(const std::string& url, std::string body = "{}") {
+  HttpRequest request;
+  request.url = url;
+  request.body = body_of({std::move(body)});
+  request.repeatable = true;
+  return request;
+}
+
 }  // namespace ratchet::tests

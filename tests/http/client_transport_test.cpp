@@ -12,35 +12,15 @@ namespace {
 
 using fakes::ByteServer;
 using tests::body_of;
+using tests::post;
 using tests::Record;
 using tests::RecordingSink;
 using tests::reply_with_length;
+using tests::start;
+using tests::Started;
 using Kind = HttpEnd::Kind;
 using testing::HasSubstr;
 using testing::Not;
-
-struct Started {
-  std::shared_ptr<Record> record;
-  Transport::Ticket ticket;
-};
-
-Started start(Transport& transport,
-              HttpRequest request,
-              std::string settled_by = {},
-              std::string stopped_by = {}) {
-  auto record = std::make_shared<Record>();
-  const auto ticket =
-      transport.start(std::move(request), std::make_unique<RecordingSink>(record, settled_by, stopped_by));
-  return {record, ticket};
-}
-
-HttpRequest post(const std::string& url, std::string body = "{}") {
-  HttpRequest request;
-  request.url = url;
-  request.body = body_of({std::move(body)});
-  request.repeatable = true;
-  return request;
-}
 
 TEST(Transport, DeliversStatusHeadersAndBody) {
   ByteServer server({ByteServer::answering(
@@ -89,28 +69,6 @@ TEST(Transport, UsesEachMethodWithAndWithoutABody) {
     EXPECT_EQ(server.requests().at(count).body, count == 7 ? "why" : "");
     ++count;
   }
-}
-
-TEST(Transport, UsesOneConnectionForCallsThatFollowEachOther) {
-  ByteServer server({ByteServer::answering(reply_with_length("ok"))});
-  Transport transport;
-  for (int i = 0; i < 5; ++i)
-    EXPECT_EQ(start(transport, post(server.url())).record->await_end().end->kind, Kind::complete);
-  EXPECT_EQ(server.requests().size(), 5u);
-  EXPECT_EQ(server.connections(), 1u);
-}
-
-TEST(Transport, GivesACallThatMustNotBeRepeatedAConnectionOfItsOwn) {
-  ByteServer server({ByteServer::answering(reply_with_length("ok"))});
-  Transport transport;
-  EXPECT_EQ(start(transport, post(server.url())).record->await_end().end->kind, Kind::complete);
-  auto request = post(server.url());
-  request.repeatable = false;
-  EXPECT_EQ(start(transport, std::move(request)).record->await_end().end->kind, Kind::complete);
-  EXPECT_EQ(server.connections(), 2u);
-  EXPECT_TRUE(server.await_closed_by_client(1));  // and does not leave it behind
-  EXPECT_EQ(start(transport, post(server.url())).record->await_end().end->kind, Kind::complete);
-  EXPECT_EQ(server.connections(), 2u);
 }
 
 TEST(Transport, SendsARepeatableCallAgainWhenThePooledConnectionIsDead) {
@@ -506,28 +464,6 @@ TEST(Transport, NeverDialsAForbiddenAddressByAnyName) {
   }
   EXPECT_EQ(server.connections(), 0u);
   EXPECT_EQ(transport.forbid("no port").error().code, ErrorCode::invalid_request);
-}
-
-TEST(Transport, CarriesAThousandCallsAtOnceToOneHost) {
-  const auto go = ByteServer::signal();
-  ByteServer server({{ByteServer::receive(),
-                      ByteServer::wait(go),
-                      ByteServer::send(reply_with_length("ok")),
-                      ByteServer::again()}});
-  Transport transport;
-  constexpr std::size_t count = 1'000;
-  std::vector<Started> calls;
-  for (std::size_t i = 0; i < count; ++i)
-    calls.push_back(start(transport, post(server.url(), "call " + std::to_string(i))));
-  ASSERT_TRUE(server.await_requests(count));  // all of them are open: nobody was answered yet
-  server.raise(go);
-  for (const auto& call : calls)
-    EXPECT_EQ(call.record->await_end().end->kind, Kind::complete);
-  for (std::size_t i = 0; i < count; ++i)
-    calls[i] = start(transport, post(server.url(), "call " + std::to_string(i)));
-  for (const auto& call : calls)
-    EXPECT_EQ(call.record->await_end().end->kind, Kind::complete);
-  EXPECT_LE(server.connections(), count);  // the second round found the connections of the first
 }
 
 }  // namespace

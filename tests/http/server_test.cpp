@@ -265,6 +265,25 @@ TEST_F(ServerTest, MoreConnectionsThanAllowedWaitUntilOthersEnd) {
   EXPECT_EQ(c.read_answer().body, "/late|");
 }
 
+TEST_F(ServerTest, ConnectionsWithoutADescriptorWaitUntilCallsEnd) {
+  Descriptors files(16);  // of which 12 are shared out
+  files.call_sockets = 11;
+  options_.descriptors = &files;
+  start_echo();
+  RawClient a(port_);
+  a.send_request("GET", "/");
+  EXPECT_EQ(a.read_answer().status, 200);
+  EXPECT_EQ(files.clients, 1u);
+  RawClient b(port_);
+  b.send_request("GET", "/late");
+  a.send_request("GET", "/again");  // by its answer the server has looked at `b`
+  EXPECT_EQ(a.read_answer().body, "/again|");
+  EXPECT_EQ(files.clients, 1u);
+  files.call_sockets = 5;
+  EXPECT_EQ(b.read_answer().body, "/late|");
+  server_.reset();
+}
+
 TEST_F(ServerTest, StreamsChunksAndEndsProperly) {
   const auto stream = std::make_shared<FedStream>();
   start([&](Request, Respond respond) { respond({200, {{"Content-Type", "text/plain"}}, "", stream}); });
@@ -313,7 +332,7 @@ TEST_F(ServerTest, AStreamThatNobodyReadsIsGivenUp) {
   stream->wait_for_stop();
 }
 
-TEST_F(ServerTest, ADrainEndsStreamsAndIdleConnectionsAndAnswersWhatIsUnderWay) {
+TEST_F(ServerTest, ADrainEndsStreamsAndAnswersEachConnectionOnceMore) {
   const auto stream = std::make_shared<FedStream>();
   std::mutex mutex;
   std::condition_variable arrived;
@@ -336,16 +355,25 @@ TEST_F(ServerTest, ADrainEndsStreamsAndIdleConnectionsAndAnswersWhatIsUnderWay) 
     arrived.wait(lock, [&] { return late != nullptr; });
   }
   server_->drain();
-  EXPECT_EQ(idle.read_all(), "");
   EXPECT_EQ(streaming.read_line(), "bye");
   EXPECT_EQ(streaming.read_line(), std::nullopt);
   EXPECT_FALSE(streaming.broken());
-  EXPECT_THROW(RawClient{port_}, std::runtime_error) << "it no longer listens";
+  RawClient fresh(port_), silent(port_);
+  for (RawClient* client : {&idle, &fresh}) {
+    client->send_request("GET", "/");
+    const auto answer = client->read_answer();
+    EXPECT_EQ(answer.status, 200);
+    EXPECT_EQ(answer.header("connection"), "close");
+    EXPECT_EQ(client->read_all(), "");
+  }
   late({200, {}, "at last"});
   late = nullptr;
   const auto answer = waiting.read_answer();
   EXPECT_EQ(answer.body, "at last");
   EXPECT_EQ(answer.header("connection"), "close");
+  server_->stop();
+  EXPECT_EQ(silent.read_all(), "");
+  EXPECT_THROW(RawClient{port_}, std::runtime_error) << "it no longer listens";
 }
 
 TEST_F(ServerTest, AnAnswerAfterTheServerHasStoppedIsDropped) {
