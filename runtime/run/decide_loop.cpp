@@ -283,8 +283,11 @@ void Draft::finish(StopReason reason, std::string error) {
   finished.stop_reason = reason;
   const bool answered = reason == StopReason::final_answer || reason == StopReason::model_length ||
                         reason == StopReason::refused;
-  if (answered || (reason == StopReason::pause_expired && state.phase == Phase::answered))
-    finished.result = state.final_text;
+  // An answer that waited for a message, or that a message had asked to go on from, is not lost with the run.
+  const bool had_answered = started().rules_version >= 2
+                                ? !state.final_text.empty()
+                                : reason == StopReason::pause_expired && state.phase == Phase::answered;
+  if (answered || had_answered) finished.result = state.final_text;
   if (reason != StopReason::final_answer) finished.report = report_of(state, reason, error);
   finished.error = std::move(error);
   finished.steps = state.step;

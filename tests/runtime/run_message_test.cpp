@@ -66,6 +66,7 @@ TEST(Message, AtTheLastStepIsTakenThoughTheRunStops) {
   EXPECT_EQ(story.is_told("More!"), "message.received");
   EXPECT_EQ(story.replies({said("Done.")}), "model.completed run.finished");
   EXPECT_TRUE(story.finished(StopReason::step_limit)) << "a hard limit, and not a final answer";
+  EXPECT_EQ(story.latest<RunFinished>().result, "Done.") << "and what was answered is not lost";
 }
 
 TEST(Message, WithTheSameKeyIsTheSameMessage) {
