@@ -61,6 +61,7 @@ std::optional<Timestamp> seconds_warning_at(const RunState& state) {
   const RunStarted& started = *state.started;
   const bool warned = state.warned & (1u << static_cast<unsigned>(BudgetKind::seconds));
   if (started.rules_version < 2 || warned || started.budgets.max_seconds <= 0) return std::nullopt;
+  if (state.any_child()) return std::nullopt;  // what it waits for people is given back when it ends
   return state.deadline_at.plus_ms(-started.budgets.max_seconds * (1'000 / 5));
 }
 
