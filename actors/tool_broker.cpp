@@ -1,5 +1,6 @@
 #include "actors/tool_broker.hpp"
 
+#include <cctype>
 #include <chrono>
 
 #include <fmt/format.h>
@@ -34,15 +35,13 @@ void hide(std::string& text, std::string_view secret) {
   constexpr std::string_view remark = "[the user's credential]";
   if (secret.empty()) return;
   const bool is_word = secret.starts_with("dev:");
-  for (auto at = text.find(secret); at != std::string::npos;) {
-    const auto end = at + secret.size();
-    const bool goes_on = end < text.size() && std::isalnum(static_cast<unsigned char>(text[end])) != 0;
-    if (is_word && goes_on) {
-      at = text.find(secret, end);
-      continue;
-    }
-    text.replace(at, secret.size(), remark);
-    at = text.find(secret, at + remark.size());
+  const auto goes_on = [&](std::size_t end) {
+    return end < text.size() && std::isalnum(static_cast<unsigned char>(text[end])) != 0;
+  };
+  for (std::size_t at = 0; (at = text.find(secret, at)) != std::string::npos;) {
+    const bool stays = is_word && goes_on(at + secret.size());
+    if (!stays) text.replace(at, secret.size(), remark);
+    at += stays ? secret.size() : remark.size();
   }
 }
 

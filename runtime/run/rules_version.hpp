@@ -10,7 +10,7 @@
 namespace ratchet {
 
 /// Of `decide` and everything it asks. 2: what people and parents say is shown whole, whatever the cap of
-/// results; the budget of seconds is warned of at four fifths to the moment.
+/// results; seconds are warned of to the moment; a run that ends otherwise keeps its last answer.
 inline constexpr std::uint32_t newest_rules = 2;
 inline constexpr std::uint32_t newest_assembler = 1;  ///< of the context and its rendering
 

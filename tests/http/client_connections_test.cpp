@@ -16,6 +16,14 @@ using tests::Started;
 using Kind = HttpEnd::Kind;
 using testing::HasSubstr;
 
+/// Answers each request, the first ones only once `go` was raised.
+ByteServer::Script answering_after(const ByteServer::Signal& go) {
+  return {ByteServer::receive(),
+          ByteServer::wait(go),
+          ByteServer::send(reply_with_length("ok")),
+          ByteServer::again()};
+}
+
 TEST(TransportConnections, OneServesCallsThatFollowEachOther) {
   ByteServer server({ByteServer::answering(reply_with_length("ok"))});
   Transport transport;
@@ -40,10 +48,7 @@ TEST(TransportConnections, ACallThatMustNotBeRepeatedHasItsOwn) {
 
 TEST(TransportConnections, AreKeptOfHoweverManyCalls) {
   const auto go = ByteServer::signal();
-  ByteServer server({{ByteServer::receive(),
-                      ByteServer::wait(go),
-                      ByteServer::send(reply_with_length("ok")),
-                      ByteServer::again()}});
+  ByteServer server({answering_after(go)});
   TransportOptions options;
   options.lane_calls_max = 4;
   Transport transport(options);
@@ -64,10 +69,7 @@ TEST(TransportConnections, AreKeptOfHoweverManyCalls) {
 
 TEST(TransportConnections, CallsWithoutADescriptorWaitForOthersToEnd) {
   const auto go = ByteServer::signal();
-  ByteServer server({{ByteServer::receive(),
-                      ByteServer::wait(go),
-                      ByteServer::send(reply_with_length("ok")),
-                      ByteServer::again()}});
+  ByteServer server({answering_after(go)});
   Descriptors files(40);  // of which 30 are shared out
   files.clients = 25;
   Transport transport({.descriptors = &files});
@@ -123,10 +125,7 @@ TEST(TransportConnections, WhatTheSystemSaidIsToldWhereNoneComesAbout) {
 
 TEST(TransportConnections, AThousandCallsGoToOneHostAtOnce) {
   const auto go = ByteServer::signal();
-  ByteServer server({{ByteServer::receive(),
-                      ByteServer::wait(go),
-                      ByteServer::send(reply_with_length("ok")),
-                      ByteServer::again()}});
+  ByteServer server({answering_after(go)});
   Transport transport;
   constexpr std::size_t count = 1'000;
   std::vector<Started> calls;
